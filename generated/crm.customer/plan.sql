@@ -8,7 +8,7 @@ DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_updates);
 
 -- A row per version that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
--- And one per key of the source that needs nothing. The steps up to "staged" are those of merge.sql.
+-- Plus one row for each key of the source that needs no change. The steps up to "staged" are those of merge.sql.
 CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
 WITH source_rows AS (
     -- The source's rows, with the target's column names and types.
@@ -40,14 +40,15 @@ changes AS (
         END
 ),
 timeline AS (
-    -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
+    -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that a change can affect.
     SELECT id, name, address, _scd_at, FALSE AS _scd_deleted, NULL AS _scd_until, 1 AS _scd_rank
     FROM changes
     UNION ALL
     SELECT t.id, t.name, t.address, _scd_at, _scd_deleted, t.valid_to, _scd_rank
     FROM crm.customer AS t
-    LEFT SEMI JOIN changes AS c ON t.id = c.id
+    LEFT SEMI JOIN changes AS c ON t.id = c.id AND (t.valid_to IS NULL OR t.valid_to >= c._scd_at)
         LATERAL VIEW STACK(2, t.valid_from, FALSE, 2, t.valid_to, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank
+    -- The bound of the whole batch is a constant, by which Delta skips files.
     WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from) AND _scd_at IS NOT NULL
     DISTRIBUTE BY id -- of the whole UNION: one shuffle serves every window
 ),
@@ -84,7 +85,7 @@ events AS (
     WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
 ),
 staged AS (
-    -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL: nothing to write.
+    -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL writes nothing.
     SELECT
         LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
             IGNORE NULLS OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_next,
@@ -114,7 +115,7 @@ SELECT
     -- Whether the current version of a key ends, and whether the key is deleted by that.
     _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
     _scd_current AND NOT _scd_stays AS _scd_deletes,
-    -- What happens to the key, in one of its rows: by whether it is current before and after.
+    -- What happens to the key, in one of its rows only.
     CASE
         WHEN _scd_action IS NULL THEN 'unchanged'
         WHEN _scd_start > _scd_first_write THEN NULL

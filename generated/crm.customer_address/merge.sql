@@ -1,9 +1,9 @@
 -- crm.customer_address: One row per address of a customer
 -- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
--- removes redundant ones. A change that repeats the values before it opens no version; one at a stored start replaces
--- the values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key or time is NULL,
--- rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch changes nothing,
--- except that a late row sets its untracked columns again.
+-- removes redundant ones. A change that repeats the values before it opens no version; one at the start of a stored
+-- version replaces its values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key
+-- or time is NULL, rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch
+-- changes nothing, except that a late row sets its untracked columns again.
 -- Generated from specs/customer_address.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
@@ -42,14 +42,15 @@ MERGE INTO crm.customer_address AS t USING (
             END
     ),
     timeline AS (
-        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
+        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that a change can affect.
         SELECT id, name, address, _scd_at, FALSE AS _scd_deleted, NULL AS _scd_until, 1 AS _scd_rank
         FROM changes
         UNION ALL
         SELECT t.id, t.name, t.address, _scd_at, _scd_deleted, t.end_date, _scd_rank
         FROM crm.customer_address AS t
-        LEFT SEMI JOIN changes AS c ON t.id = c.id
+        LEFT SEMI JOIN changes AS c ON t.id = c.id AND (t.end_date IS NULL OR t.end_date >= c._scd_at)
             LATERAL VIEW STACK(2, t.start_date, FALSE, 2, t.end_date, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank
+        -- The bound of the whole batch is a constant, by which Delta skips files.
         WHERE (t.end_date IS NULL OR t.end_date >= _scd_batch_from) AND _scd_at IS NOT NULL
         DISTRIBUTE BY id -- of the whole UNION: one shuffle serves every window
     ),

@@ -8,7 +8,7 @@ DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_feed);
 
 -- A row per version that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
--- And one per key of the source that needs nothing. The steps up to "staged" are those of merge.sql.
+-- Plus one row for each key of the source that needs no change. The steps up to "staged" are those of merge.sql.
 CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
 WITH source_rows AS (
     -- The source's rows, with the target's column names and types.
@@ -145,7 +145,7 @@ SELECT
     -- Whether the current version of a key ends, and whether the key is deleted by that.
     _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
     _scd_current AND NOT _scd_stays AS _scd_deletes,
-    -- What happens to the key, in one of its rows: by whether it is current before and after.
+    -- What happens to the key, in one of its rows only.
     CASE
         WHEN _scd_action IS NULL THEN 'unchanged'
         WHEN _scd_start > _scd_first_write THEN NULL

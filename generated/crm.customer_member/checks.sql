@@ -1,5 +1,5 @@
 -- crm.customer_member: A row per version of a customer, and of those that only orders name so far
--- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- Integrity checks: each query returns the rows that break its rule; an empty result means that it holds.
 -- Generated from specs/customer_member.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- one_current: at most one open version per key.
@@ -49,12 +49,12 @@ FROM (
 )
 WHERE _scd_next = _scd_until AND _scd_same;
 
--- flag_matches_end: the flag says what the end says.
+-- flag_matches_end: the flag agrees with the end.
 SELECT *
 FROM crm.customer_member AS t
 WHERE NOT (t.is_current <=> (t.valid_to IS NULL));
 
--- key_not_null: what each version has is not NULL.
+-- key_not_null: no column that every version must have is NULL.
 SELECT *
 FROM crm.customer_member AS t
 WHERE t.id IS NULL

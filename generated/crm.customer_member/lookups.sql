@@ -3,7 +3,7 @@
 -- Generated from specs/customer_member.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The version that was valid at the time of the fact. The unknown member if none is found.
--- A text matches only if it is written like the key: '01' is not the number 1.
+-- A string matches only if it is written exactly as the key: '01' does not match 1.
 CREATE OR REPLACE VIEW sales.orders_with_member AS
 SELECT
     f.*,

@@ -1,9 +1,10 @@
 -- crm.customer_member: A row per version of a customer, and of those that only orders name so far
 -- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
--- removes redundant ones. A change that repeats the values before it opens no version; one at a stored start replaces
--- the values. A delete ends the version of its key; the first change of an inferred member completes it; other keys
--- stay as they are. Stops and writes nothing if a key or time is NULL, a row has the key of the unknown member, rows of
--- one key and time differ, or an earlier row arrives during the run. Repeating the last batch changes nothing.
+-- removes redundant ones. A change that repeats the values before it opens no version; one at the start of a stored
+-- version replaces its values. A delete ends the version of its key; the first change of an inferred member completes
+-- it; other keys stay as they are. Stops and writes nothing if a key or time is NULL, a row has the key of the unknown
+-- member, rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch changes
+-- nothing.
 -- Generated from specs/customer_member.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
@@ -43,19 +44,20 @@ MERGE INTO crm.customer_member AS t USING (
             END
     ),
     timeline AS (
-        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
+        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that a change can affect.
         -- The start of an inferred member (0) is not an event: no change of the source has opened it.
         SELECT id, segment, _scd_at, _scd_deleted, NULL AS _scd_until, 1 AS _scd_rank
         FROM changes
         UNION ALL
         SELECT t.id, t.segment, _scd_at, _scd_deleted, t.valid_to, _scd_rank
         FROM crm.customer_member AS t
-        LEFT SEMI JOIN changes AS c ON t.id = c.id
+        LEFT SEMI JOIN changes AS c ON t.id = c.id AND (t.valid_to IS NULL OR t.valid_to >= c._scd_at)
             LATERAL VIEW STACK(
                 2,
                 t.valid_from, FALSE, IF(t.is_inferred, 0, 2),
                 t.valid_to, TRUE, 3
             ) p AS _scd_at, _scd_deleted, _scd_rank
+        -- The bound of the whole batch is a constant, by which Delta skips files.
         WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from) AND _scd_at IS NOT NULL
         DISTRIBUTE BY id -- of the whole UNION: one shuffle serves every window
     ),
@@ -82,7 +84,7 @@ MERGE INTO crm.customer_member AS t USING (
     ),
     judged AS (
         -- One event per key and time; two changes that contradict each other stop the statement.
-        -- Of an inferred member the first change that is not a delete.
+        -- For an inferred member: its first change that is not a delete.
         SELECT
             *,
             MIN(CASE WHEN NOT _scd_deleted AND _scd_inferred IS NOT NULL THEN _scd_at END)
@@ -126,7 +128,7 @@ MERGE INTO crm.customer_member AS t USING (
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
     ),
     staged AS (
-        -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL: nothing to write.
+        -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL writes nothing.
         SELECT
             LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
                 IGNORE NULLS OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_next,

@@ -38,7 +38,7 @@ MERGE INTO crm.customer_profile AS t USING (
         FROM segment
     ),
     changed AS (
-        -- The keys of which a version starts or ends at this time or later; all keys if it is NULL.
+        -- Keys with a version that starts or ends at or after this time; all keys if it is NULL.
         SELECT DISTINCT _scd_key_1
         FROM periods
         WHERE
@@ -49,7 +49,7 @@ MERGE INTO crm.customer_profile AS t USING (
     boundaries AS (
         -- Each start and each end is a boundary. A version that breaks a rule stops the statement, as does a
         -- session that would read values differently.
-        SELECT DISTINCT id, _scd_at
+        SELECT id, _scd_at
         FROM periods AS p
         LEFT SEMI JOIN changed AS c
             ON p._scd_key_1 <=> c._scd_key_1
@@ -74,11 +74,12 @@ MERGE INTO crm.customer_profile AS t USING (
                 )
                 ELSE _scd_at IS NOT NULL
             END
+        DISTRIBUTE BY id -- one shuffle serves the DISTINCT, the window and the joins
     ),
     spans AS (
         -- From each boundary of a key to the next: no version of any table starts or ends in between.
         SELECT id, _scd_at, LEAD(_scd_at) OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_until
-        FROM boundaries
+        FROM (SELECT DISTINCT id, _scd_at FROM boundaries)
     ),
     given AS (
         -- Each span with the version of each table that is valid in it, and with the target's column names and types.
@@ -152,13 +153,15 @@ MERGE INTO crm.customer_profile AS t USING (
         GROUP BY r.id, r._scd_run
     ),
     stored AS (
-        -- The stored versions of the source's keys.
+        -- The stored versions of the source's keys. They are those of its first table that changed; to ask "given"
+        -- would join all tables twice.
         SELECT
             t.id,
             t.valid_from AS _scd_at,
             STRUCT(t.name, t.address, t.segment, t.valid_to AS _scd_until) AS _scd_stored
         FROM crm.customer_profile AS t
-        LEFT SEMI JOIN given AS g ON t.id = g.id
+        LEFT SEMI JOIN customer AS g ON t.id = g._scd_key_1
+        LEFT SEMI JOIN changed AS c ON t.id = c._scd_key_1
     ),
     staged AS (
         -- Every version of these keys, given or stored; the action is NULL if the stored version is already right.

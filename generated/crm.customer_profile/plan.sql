@@ -7,7 +7,7 @@ DECLARE OR REPLACE VARIABLE since TIMESTAMP;
 SET VARIABLE since = CAST(NULL AS TIMESTAMP);
 
 -- A row per version that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
--- And one per key of the source that needs nothing. The steps up to "staged" are those of merge.sql.
+-- Plus one row for each key of the source that needs no change. The steps up to "staged" are those of merge.sql.
 CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
 WITH customer AS (
     -- The versions of crm.customer, which decide which keys exist, and when.
@@ -36,7 +36,7 @@ periods AS (
     FROM segment
 ),
 changed AS (
-    -- The keys of which a version starts or ends at this time or later; all keys if it is NULL.
+    -- Keys with a version that starts or ends at or after this time; all keys if it is NULL.
     SELECT DISTINCT _scd_key_1
     FROM periods
     WHERE
@@ -47,7 +47,7 @@ changed AS (
 boundaries AS (
     -- Each start and each end is a boundary. A version that breaks a rule stops the statement, as does a
     -- session that would read values differently.
-    SELECT DISTINCT id, _scd_at
+    SELECT id, _scd_at
     FROM periods AS p
     LEFT SEMI JOIN changed AS c
         ON p._scd_key_1 <=> c._scd_key_1
@@ -72,11 +72,12 @@ boundaries AS (
             )
             ELSE _scd_at IS NOT NULL
         END
+    DISTRIBUTE BY id -- one shuffle serves the DISTINCT, the window and the joins
 ),
 spans AS (
     -- From each boundary of a key to the next: no version of any table starts or ends in between.
     SELECT id, _scd_at, LEAD(_scd_at) OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_until
-    FROM boundaries
+    FROM (SELECT DISTINCT id, _scd_at FROM boundaries)
 ),
 given AS (
     -- Each span with the version of each table that is valid in it, and with the target's column names and types.
@@ -150,13 +151,15 @@ folded AS (
     GROUP BY r.id, r._scd_run
 ),
 stored AS (
-    -- The stored versions of the source's keys.
+    -- The stored versions of the source's keys. They are those of its first table that changed; to ask "given"
+    -- would join all tables twice.
     SELECT
         t.id,
         t.valid_from AS _scd_at,
         STRUCT(t.name, t.address, t.segment, t.valid_to AS _scd_until) AS _scd_stored
     FROM crm.customer_profile AS t
-    LEFT SEMI JOIN given AS g ON t.id = g.id
+    LEFT SEMI JOIN customer AS g ON t.id = g._scd_key_1
+    LEFT SEMI JOIN changed AS c ON t.id = c._scd_key_1
 ),
 staged AS (
     -- Every version of these keys, given or stored; the action is NULL if the stored version is already right.
@@ -186,7 +189,7 @@ SELECT
     -- Whether the current version of a key ends, and whether the key is deleted by that.
     _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
     _scd_current AND NOT _scd_stays AS _scd_deletes,
-    -- What happens to the key, in one of its rows: by whether it is current before and after.
+    -- What happens to the key, in one of its rows only.
     CASE
         WHEN _scd_action IS NULL THEN 'unchanged'
         WHEN _scd_start > _scd_first_write THEN NULL

@@ -1,5 +1,5 @@
 -- crm.customer_segment: Customers by segment, with the first, previous and current segment next to each version
--- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- Integrity checks: each query returns the rows that break its rule; an empty result means that it holds.
 -- Generated from specs/customer_segment.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- one_current: at most one open version per key.
@@ -49,7 +49,7 @@ FROM (
 )
 WHERE _scd_next = _scd_until AND _scd_same;
 
--- flag_matches_end: the flag says what the end says.
+-- flag_matches_end: the flag agrees with the end.
 SELECT *
 FROM crm.customer_segment AS t
 WHERE NOT (t.is_current <=> (t.valid_to IS NULL));

@@ -3,7 +3,7 @@
 -- Generated from specs/customer_segment.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The version that was valid at the time of the fact. NULL if none is found.
--- A text matches only if it is written like the key: '01' is not the number 1.
+-- A string matches only if it is written exactly as the key: '01' does not match 1.
 CREATE OR REPLACE VIEW sales.orders_as_was AS
 SELECT
     f.*,
@@ -28,7 +28,7 @@ LEFT JOIN (
         AND (d._scd_until IS NULL OR d._scd_until > CAST(ordered_at AS TIMESTAMP));
 
 -- The open version of the key. NULL if none is found.
--- A text matches only if it is written like the key: '01' is not the number 1.
+-- A string matches only if it is written exactly as the key: '01' does not match 1.
 CREATE OR REPLACE VIEW sales.orders_as_is AS
 SELECT
     f.*,

@@ -1,9 +1,9 @@
 -- crm.customer_segment: Customers by segment, with the first, previous and current segment next to each version
 -- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
--- removes redundant ones. A change that repeats the values before it opens no version; one at a stored start replaces
--- the values. A delete ends the version of its key; other keys stay as they are. Stops and writes nothing if a key or
--- time is NULL, rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch
--- changes nothing, except that a late row sets its untracked columns again.
+-- removes redundant ones. A change that repeats the values before it opens no version; one at the start of a stored
+-- version replaces its values. A delete ends the version of its key; other keys stay as they are. Stops and writes
+-- nothing if a key or time is NULL, rows of one key and time differ, or an earlier row arrives during the run.
+-- Repeating the last batch changes nothing, except that a late row sets its untracked columns again.
 -- Generated from specs/customer_segment.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
@@ -43,14 +43,15 @@ MERGE INTO crm.customer_segment AS t USING (
             END
     ),
     timeline AS (
-        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
+        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that a change can affect.
         SELECT id, name, segment, _scd_at, _scd_deleted, NULL AS _scd_until, 1 AS _scd_rank
         FROM changes
         UNION ALL
         SELECT t.id, t.name, t.segment, _scd_at, _scd_deleted, t.valid_to, _scd_rank
         FROM crm.customer_segment AS t
-        LEFT SEMI JOIN changes AS c ON t.id = c.id
+        LEFT SEMI JOIN changes AS c ON t.id = c.id AND (t.valid_to IS NULL OR t.valid_to >= c._scd_at)
             LATERAL VIEW STACK(2, t.valid_from, FALSE, 2, t.valid_to, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank
+        -- The bound of the whole batch is a constant, by which Delta skips files.
         WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from) AND _scd_at IS NOT NULL
         DISTRIBUTE BY id -- of the whole UNION: one shuffle serves every window
     ),

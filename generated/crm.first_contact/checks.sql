@@ -1,5 +1,5 @@
 -- crm.first_contact: How each customer first came to us.
--- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- Integrity checks: each query returns the rows that break its rule; an empty result means that it holds.
 -- Generated from specs/first_contact.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- unique_key: one row per key.

@@ -1,5 +1,5 @@
 -- dwh.dim_customer: Customer dimension; a change of address or date of birth opens a version, a change of name does not
--- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- Integrity checks: each query returns the rows that break its rule; an empty result means that it holds.
 -- Generated from specs/dim_design.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- one_current: at most one open version per key.
@@ -23,7 +23,7 @@ FROM (
 )
 WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
 
--- contiguous: a version ends where the next begins, a delete aside.
+-- contiguous: a version ends where the next begins, unless a delete closed it.
 SELECT *
 FROM (
     SELECT
@@ -66,7 +66,7 @@ FROM (
 )
 WHERE _scd_next = _scd_until AND _scd_same;
 
--- flag_matches_end: the flag says what the end says.
+-- flag_matches_end: the flag agrees with the end.
 SELECT *
 FROM dwh.dim_customer AS t
 WHERE NOT (t.current_flag <=> CASE WHEN t.end_date = DATE '9999-12-31' THEN 'Y' ELSE 'N' END);

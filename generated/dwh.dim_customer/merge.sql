@@ -1,9 +1,9 @@
 -- dwh.dim_customer: Customer dimension; a change of address or date of birth opens a version, a change of name does not
 -- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
--- removes redundant ones. A change that repeats the values before it opens no version; one at a stored start replaces
--- the values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key or time is NULL,
--- rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch changes nothing,
--- except that a late row sets its untracked columns again.
+-- removes redundant ones. A change that repeats the values before it opens no version; one at the start of a stored
+-- version replaces its values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key
+-- or time is NULL, rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch
+-- changes nothing, except that a late row sets its untracked columns again.
 -- Generated from specs/dim_design.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
@@ -66,7 +66,7 @@ MERGE INTO dwh.dim_customer AS t USING (
             END
     ),
     timeline AS (
-        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
+        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that a change can affect.
         SELECT
             region, customer_no, name, address, birth_date, _scd_at,
             FALSE AS _scd_deleted,
@@ -80,11 +80,14 @@ MERGE INTO dwh.dim_customer AS t USING (
             NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY,
             _scd_rank
         FROM dwh.dim_customer AS t
-        LEFT SEMI JOIN changes AS c ON t.region = c.region AND t.customer_no = c.customer_no
+        LEFT SEMI JOIN changes AS c ON t.region = c.region
+            AND t.customer_no = c.customer_no
+            AND t.end_date >= c._scd_at - INTERVAL '1' DAY
             LATERAL VIEW STACK(
                 2, t.start_date, FALSE, 2,
                 NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY, TRUE, 3
             ) p AS _scd_at, _scd_deleted, _scd_rank
+        -- The bound of the whole batch is a constant, by which Delta skips files.
         WHERE t.end_date >= _scd_batch_from AND ARRAY_CONTAINS(_scd_partitions_1, t.region) AND _scd_at IS NOT NULL
         DISTRIBUTE BY region, customer_no -- of the whole UNION: one shuffle serves every window
     ),

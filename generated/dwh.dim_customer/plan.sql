@@ -20,7 +20,7 @@ SET VARIABLE (_scd_batch_from, _scd_partitions_1) = (
 );
 
 -- A row per version that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
--- And one per key of the source that needs nothing. The steps up to "staged" are those of merge.sql.
+-- Plus one row for each key of the source that needs no change. The steps up to "staged" are those of merge.sql.
 CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
 WITH source AS (
     SELECT c.region, c.customer_no, c.full_name, c.street, c.birth_date, c.changed_on, c.change_no
@@ -64,7 +64,7 @@ changes AS (
         END
 ),
 timeline AS (
-    -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
+    -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that a change can affect.
     SELECT
         region, customer_no, name, address, birth_date, _scd_at,
         FALSE AS _scd_deleted,
@@ -78,11 +78,14 @@ timeline AS (
         NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY,
         _scd_rank
     FROM dwh.dim_customer AS t
-    LEFT SEMI JOIN changes AS c ON t.region = c.region AND t.customer_no = c.customer_no
+    LEFT SEMI JOIN changes AS c ON t.region = c.region
+        AND t.customer_no = c.customer_no
+        AND t.end_date >= c._scd_at - INTERVAL '1' DAY
         LATERAL VIEW STACK(
             2, t.start_date, FALSE, 2,
             NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY, TRUE, 3
         ) p AS _scd_at, _scd_deleted, _scd_rank
+    -- The bound of the whole batch is a constant, by which Delta skips files.
     WHERE t.end_date >= _scd_batch_from AND ARRAY_CONTAINS(_scd_partitions_1, t.region) AND _scd_at IS NOT NULL
     DISTRIBUTE BY region, customer_no -- of the whole UNION: one shuffle serves every window
 ),
@@ -185,7 +188,7 @@ SELECT
     -- Whether the current version of a key ends, and whether the key is deleted by that.
     _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
     _scd_current AND NOT _scd_stays AS _scd_deletes,
-    -- What happens to the key, in one of its rows: by whether it is current before and after.
+    -- What happens to the key, in one of its rows only.
     CASE
         WHEN _scd_action IS NULL THEN 'unchanged'
         WHEN _scd_start > _scd_first_write THEN NULL

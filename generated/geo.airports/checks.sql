@@ -1,5 +1,5 @@
 -- geo.airports: Airports of the world with their history, from dated releases of the whole list
--- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- Integrity checks: each query returns the rows that break its rule; an empty result means that it holds.
 -- Generated from specs/airports.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- one_current: at most one open version per key.
@@ -57,7 +57,7 @@ FROM (
 )
 WHERE _scd_next = _scd_until AND _scd_same;
 
--- flag_matches_end: the flag says what the end says.
+-- flag_matches_end: the flag agrees with the end.
 SELECT *
 FROM geo.airports AS t
 WHERE NOT (t.is_current <=> (t.valid_to IS NULL));

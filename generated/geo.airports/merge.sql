@@ -81,11 +81,10 @@ MERGE INTO geo.airports AS t USING (
             t.icao, t.iata, t.name, t.city, t.subd, t.country, t.elevation, t.lat, t.lon, t.tz, t.lid,
             t.valid_from AS _scd_from,
             t.valid_to AS _scd_until,
-            ROW_NUMBER() OVER newest_first AS _scd_row
+            LAG(t.valid_from) OVER newest_first IS NULL AS _scd_newest
         FROM geo.airports AS t
         WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_taken_at)
         WINDOW newest_first AS (PARTITION BY t.icao ORDER BY t.valid_from DESC)
-        DISTRIBUTE BY icao -- like the extract, for the join
     ),
     compared AS (
         -- Only keys that differ: missing from the extract, new, changed, or back again.
@@ -94,9 +93,13 @@ MERGE INTO geo.airports AS t USING (
             n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid,
             _scd_taken_at AS _scd_at,
             o._scd_from, o._scd_until,
-            COUNT_IF(n.icao IS NULL) OVER () AS _scd_closing,
+            -- How many keys are deleted, in their rows: only these pass through one task.
+            COUNT_IF(n.icao IS NULL)
+                OVER (PARTITION BY CASE WHEN n.icao IS NOT NULL THEN STRUCT(n.icao) END) AS _scd_closing,
             CASE
+                -- Missing: its version ends.
                 WHEN n.icao IS NULL THEN ARRAY('close')
+                -- No version, or its last one ended before this extract.
                 WHEN o.icao IS NULL THEN ARRAY('open')
                 WHEN STRUCT(
                     n.iata, n.name, n.city, n.subd, n.country, n.elevation, ROUND(n.lat, 3) AS lat,
@@ -107,11 +110,12 @@ MERGE INTO geo.airports AS t USING (
                         ROUND(o.lon, 3) AS lon, o.tz, o.lid
                     )
                     THEN ARRAY('correct')
+                -- Its last version ended at this time or later, and differs.
                 WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
                 ELSE ARRAY('close', 'open')
             END AS _scd_actions
         FROM snapshot AS n
-        FULL OUTER JOIN (SELECT * FROM stored WHERE _scd_row = 1) AS o
+        FULL OUTER JOIN (SELECT * FROM stored WHERE _scd_newest) AS o
             ON n.icao = o.icao
         WHERE
             CASE
@@ -128,7 +132,8 @@ MERGE INTO geo.airports AS t USING (
             END
     ),
     versions AS (
-        -- A changed key closes a version and opens another. Closing one that is too new, or too many, stops the run.
+        -- A changed key closes a version and opens another.
+        -- Closing a version that is too new, or too many keys, stops the run.
         SELECT
             *,
             CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,

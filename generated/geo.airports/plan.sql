@@ -12,7 +12,7 @@ SET VARIABLE _scd_taken_at = COALESCE(
 );
 
 -- A row per version that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
--- And one per key of the source that needs nothing. The steps up to "staged" are those of merge.sql.
+-- Plus one row for each key of the source that needs no change. The steps up to "staged" are those of merge.sql.
 CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
 WITH source_rows AS (
     -- The source's rows, with the target's column names and types.
@@ -80,11 +80,10 @@ stored AS (
         t.icao, t.iata, t.name, t.city, t.subd, t.country, t.elevation, t.lat, t.lon, t.tz, t.lid,
         t.valid_from AS _scd_from,
         t.valid_to AS _scd_until,
-        ROW_NUMBER() OVER newest_first AS _scd_row
+        LAG(t.valid_from) OVER newest_first IS NULL AS _scd_newest
     FROM geo.airports AS t
     WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_taken_at)
     WINDOW newest_first AS (PARTITION BY t.icao ORDER BY t.valid_from DESC)
-    DISTRIBUTE BY icao -- like the extract, for the join
 ),
 compared AS (
     -- Only keys that differ: missing from the extract, new, changed, or back again.
@@ -93,9 +92,13 @@ compared AS (
         n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid,
         _scd_taken_at AS _scd_at,
         o._scd_from, o._scd_until,
-        COUNT_IF(n.icao IS NULL) OVER () AS _scd_closing,
+        -- How many keys are deleted, in their rows: only these pass through one task.
+        COUNT_IF(n.icao IS NULL)
+            OVER (PARTITION BY CASE WHEN n.icao IS NOT NULL THEN STRUCT(n.icao) END) AS _scd_closing,
         CASE
+            -- Missing: its version ends.
             WHEN n.icao IS NULL THEN ARRAY('close')
+            -- No version, or its last one ended before this extract.
             WHEN o.icao IS NULL THEN ARRAY('open')
             WHEN STRUCT(
                 n.iata, n.name, n.city, n.subd, n.country, n.elevation, ROUND(n.lat, 3) AS lat,
@@ -106,11 +109,12 @@ compared AS (
                     ROUND(o.lon, 3) AS lon, o.tz, o.lid
                 )
                 THEN ARRAY('correct')
+            -- Its last version ended at this time or later, and differs.
             WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
             ELSE ARRAY('close', 'open')
         END AS _scd_actions
     FROM snapshot AS n
-    FULL OUTER JOIN (SELECT * FROM stored WHERE _scd_row = 1) AS o
+    FULL OUTER JOIN (SELECT * FROM stored WHERE _scd_newest) AS o
         ON n.icao = o.icao
     WHERE
         CASE
@@ -127,7 +131,8 @@ compared AS (
         END
 ),
 versions AS (
-    -- A changed key closes a version and opens another. Closing one that is too new, or too many, stops the run.
+    -- A changed key closes a version and opens another.
+    -- Closing a version that is too new, or too many keys, stops the run.
     SELECT
         *,
         CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,
@@ -174,7 +179,7 @@ SELECT
     -- Whether the current version of a key ends, and whether the key is deleted by that.
     _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
     _scd_current AND NOT _scd_stays AS _scd_deletes,
-    -- What happens to the key, in one of its rows: by whether it is current before and after.
+    -- What happens to the key, in one of its rows only.
     CASE
         WHEN _scd_action IS NULL THEN 'unchanged'
         WHEN _scd_start > _scd_first_write THEN NULL

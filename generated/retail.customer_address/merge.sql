@@ -1,8 +1,9 @@
 -- retail.customer_address: Where customers live, from the delivery system
 -- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
--- removes redundant ones. A change that repeats the values before it opens no version; one at a stored start replaces
--- the values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key or time is NULL,
--- rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch changes nothing.
+-- removes redundant ones. A change that repeats the values before it opens no version; one at the start of a stored
+-- version replaces its values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key
+-- or time is NULL, rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch
+-- changes nothing.
 -- Generated from specs/sales/customer_address.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
@@ -42,14 +43,15 @@ MERGE INTO retail.customer_address AS t USING (
             END
     ),
     timeline AS (
-        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
+        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that a change can affect.
         SELECT customer_id, street, city, _scd_at, FALSE AS _scd_deleted, NULL AS _scd_until, 1 AS _scd_rank
         FROM changes
         UNION ALL
         SELECT t.customer_id, t.street, t.city, _scd_at, _scd_deleted, t.valid_to, _scd_rank
         FROM retail.customer_address AS t
-        LEFT SEMI JOIN changes AS c ON t.customer_id = c.customer_id
+        LEFT SEMI JOIN changes AS c ON t.customer_id = c.customer_id AND (t.valid_to IS NULL OR t.valid_to >= c._scd_at)
             LATERAL VIEW STACK(2, t.valid_from, FALSE, 2, t.valid_to, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank
+        -- The bound of the whole batch is a constant, by which Delta skips files.
         WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from) AND _scd_at IS NOT NULL
         DISTRIBUTE BY customer_id -- of the whole UNION: one shuffle serves every window
     ),
@@ -86,7 +88,7 @@ MERGE INTO retail.customer_address AS t USING (
         WINDOW by_key AS (PARTITION BY customer_id ORDER BY _scd_at)
     ),
     staged AS (
-        -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL: nothing to write.
+        -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL writes nothing.
         SELECT
             LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
                 IGNORE NULLS OVER (PARTITION BY customer_id ORDER BY _scd_at) AS _scd_next,

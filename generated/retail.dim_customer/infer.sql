@@ -49,7 +49,7 @@ MERGE INTO retail.dim_customer AS t USING (
     FROM versions
 ) AS s
     ON t.customer_id = s.customer_id
--- Of an inferred member an earlier fact has come.
+-- An earlier fact of an inferred member has arrived.
 WHEN MATCHED AND t.is_inferred AND s.valid_from < t.valid_from THEN
     UPDATE SET customer_sk = s.customer_sk, valid_from = s.valid_from
 -- A key that the table lacks.

@@ -36,7 +36,7 @@ MERGE INTO retail.dim_customer AS t USING (
     boundaries AS (
         -- Each start and each end is a boundary. A version that breaks a rule stops the statement, as does a
         -- session that would read values differently.
-        SELECT DISTINCT customer_id, _scd_at
+        SELECT customer_id, _scd_at
         FROM periods
         LATERAL VIEW STACK(2, _scd_key_1, _scd_from, _scd_key_1, _scd_until) b AS customer_id, _scd_at
         WHERE
@@ -59,11 +59,12 @@ MERGE INTO retail.dim_customer AS t USING (
                 )
                 ELSE _scd_at IS NOT NULL
             END
+        DISTRIBUTE BY customer_id -- one shuffle serves the DISTINCT, the window and the joins
     ),
     spans AS (
         -- From each boundary of a key to the next: no version of any table starts or ends in between.
         SELECT customer_id, _scd_at, LEAD(_scd_at) OVER (PARTITION BY customer_id ORDER BY _scd_at) AS _scd_until
-        FROM boundaries
+        FROM (SELECT DISTINCT customer_id, _scd_at FROM boundaries)
     ),
     source_rows AS (
         -- Each span with the version of each table that is valid in it, and with the target's column names and types.
@@ -152,7 +153,8 @@ MERGE INTO retail.dim_customer AS t USING (
         GROUP BY r.customer_id, r._scd_run
     ),
     stored AS (
-        -- The stored versions of the source's keys.
+        -- The stored versions of the source's keys. They are those of its first table; to ask "given"
+        -- would join all tables twice.
         SELECT
             t.customer_id,
             t.valid_from AS _scd_at,
@@ -161,7 +163,7 @@ MERGE INTO retail.dim_customer AS t USING (
                 t.valid_to AS _scd_until
             ) AS _scd_stored
         FROM retail.dim_customer AS t
-        LEFT SEMI JOIN given AS g ON t.customer_id = g.customer_id
+        LEFT SEMI JOIN customer AS g ON t.customer_id = g._scd_key_1
     ),
     staged AS (
         -- Every version of these keys, given or stored; the action is NULL if the stored version is already right.

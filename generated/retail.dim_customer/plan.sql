@@ -3,7 +3,7 @@
 -- Generated from specs/sales/dim_customer.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- A row per version that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
--- And one per key of the source that needs nothing. The steps up to "staged" are those of merge.sql.
+-- Plus one row for each key of the source that needs no change. The steps up to "staged" are those of merge.sql.
 CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
 WITH customer AS (
     -- The versions of retail.customer, which decide which keys exist, and when.
@@ -34,7 +34,7 @@ periods AS (
 boundaries AS (
     -- Each start and each end is a boundary. A version that breaks a rule stops the statement, as does a
     -- session that would read values differently.
-    SELECT DISTINCT customer_id, _scd_at
+    SELECT customer_id, _scd_at
     FROM periods
     LATERAL VIEW STACK(2, _scd_key_1, _scd_from, _scd_key_1, _scd_until) b AS customer_id, _scd_at
     WHERE
@@ -57,11 +57,12 @@ boundaries AS (
             )
             ELSE _scd_at IS NOT NULL
         END
+    DISTRIBUTE BY customer_id -- one shuffle serves the DISTINCT, the window and the joins
 ),
 spans AS (
     -- From each boundary of a key to the next: no version of any table starts or ends in between.
     SELECT customer_id, _scd_at, LEAD(_scd_at) OVER (PARTITION BY customer_id ORDER BY _scd_at) AS _scd_until
-    FROM boundaries
+    FROM (SELECT DISTINCT customer_id, _scd_at FROM boundaries)
 ),
 source_rows AS (
     -- Each span with the version of each table that is valid in it, and with the target's column names and types.
@@ -150,7 +151,8 @@ folded AS (
     GROUP BY r.customer_id, r._scd_run
 ),
 stored AS (
-    -- The stored versions of the source's keys.
+    -- The stored versions of the source's keys. They are those of its first table; to ask "given"
+    -- would join all tables twice.
     SELECT
         t.customer_id,
         t.valid_from AS _scd_at,
@@ -159,7 +161,7 @@ stored AS (
             t.valid_to AS _scd_until
         ) AS _scd_stored
     FROM retail.dim_customer AS t
-    LEFT SEMI JOIN given AS g ON t.customer_id = g.customer_id
+    LEFT SEMI JOIN customer AS g ON t.customer_id = g._scd_key_1
 ),
 staged AS (
     -- Every version of these keys, given or stored; the action is NULL if the stored version is already right.
@@ -197,7 +199,7 @@ SELECT
     -- Whether the current version of a key ends, and whether the key is deleted by that.
     _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
     _scd_current AND NOT _scd_stays AS _scd_deletes,
-    -- What happens to the key, in one of its rows: by whether it is current before and after.
+    -- What happens to the key, in one of its rows only.
     CASE
         WHEN _scd_action IS NULL THEN 'unchanged'
         WHEN _scd_start > _scd_first_write THEN NULL

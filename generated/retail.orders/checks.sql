@@ -1,5 +1,5 @@
 -- retail.orders: The facts, one row per order; guests order without a customer
--- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- Integrity checks: each query returns the rows that break its rule; an empty result means that it holds.
 -- Generated from specs/sales/orders.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- unique_key: one row per key.

@@ -1,5 +1,5 @@
 -- retail.orders: The facts, one row per order; guests order without a customer
--- Keeps one row per key: the newest change.
+-- Keeps one row per key: the values of the batch. Stops and writes nothing if a key is NULL, or rows of one key differ.
 -- Generated from specs/sales/orders.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO retail.orders AS t USING (
@@ -31,7 +31,7 @@ MERGE INTO retail.orders AS t USING (
             END
     ),
     ranked AS (
-        -- The rows of each key, the newest first.
+        -- The rows of each key.
         SELECT
             *,
             STRUCT(customer_id, ordered_at, amount)

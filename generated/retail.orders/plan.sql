@@ -3,7 +3,7 @@
 -- Generated from specs/sales/orders.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- A row per row that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
--- And one per key of the source that needs nothing. The steps up to "latest" are those of merge.sql.
+-- Plus one row for each key of the source that needs no change. The steps up to "latest" are those of merge.sql.
 CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
 WITH source_rows AS (
     -- The source's rows, with the target's column names and types.
@@ -33,7 +33,7 @@ changes AS (
         END
 ),
 ranked AS (
-    -- The rows of each key, the newest first.
+    -- The rows of each key.
     SELECT
         *,
         STRUCT(customer_id, ordered_at, amount)

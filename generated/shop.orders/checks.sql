@@ -1,5 +1,5 @@
 -- shop.orders: Orders, moved here from the table of a dbt snapshot
--- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- Integrity checks: each query returns the rows that break its rule; an empty result means that it holds.
 -- Generated from specs/orders.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- one_current: at most one open version per key.
@@ -23,7 +23,7 @@ FROM (
 )
 WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
 
--- contiguous: a version ends where the next begins, a delete aside.
+-- contiguous: a version ends where the next begins, unless a delete closed it.
 SELECT *
 FROM (
     SELECT
@@ -62,12 +62,12 @@ FROM (
 )
 WHERE _scd_next = _scd_until AND _scd_same;
 
--- flag_matches_end: the flag says what the end says.
+-- flag_matches_end: the flag agrees with the end.
 SELECT *
 FROM shop.orders AS t
 WHERE NOT (t.is_current <=> (t.valid_to IS NULL));
 
--- key_not_null: what each version has is not NULL.
+-- key_not_null: no column that every version must have is NULL.
 SELECT *
 FROM shop.orders AS t
 WHERE t.order_id IS NULL

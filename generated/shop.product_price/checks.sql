@@ -1,5 +1,5 @@
--- shop.product_price: The newest price of each product (type 1), whatever the order in which prices arrive
--- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- shop.product_price: The newest price of each product (type 1)
+-- Integrity checks: each query returns the rows that break its rule; an empty result means that it holds.
 -- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- unique_key: one row per key.

@@ -1,4 +1,4 @@
--- shop.product_price: The newest price of each product (type 1), whatever the order in which prices arrive
+-- shop.product_price: The newest price of each product (type 1)
 -- Creates the table if it does not exist.
 -- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
@@ -11,7 +11,7 @@ CREATE TABLE IF NOT EXISTS shop.product_price (
     updated_at TIMESTAMP COMMENT 'Effective time of the newest change'
 )
 USING DELTA
-COMMENT 'The newest price of each product (type 1), whatever the order in which prices arrive'
+COMMENT 'The newest price of each product (type 1)'
 TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd1',

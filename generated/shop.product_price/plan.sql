@@ -1,9 +1,9 @@
--- shop.product_price: The newest price of each product (type 1), whatever the order in which prices arrive
+-- shop.product_price: The newest price of each product (type 1)
 -- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
 -- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- A row per row that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
--- And one per key of the source that needs nothing. The steps up to "latest" are those of merge.sql.
+-- Plus one row for each key of the source that needs no change. The steps up to "latest" are those of merge.sql.
 CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
 WITH source_rows AS (
     -- The source's rows, with the target's column names and types.

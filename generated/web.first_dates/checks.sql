@@ -1,5 +1,5 @@
 -- web.first_dates: When each visitor's cookie was seen first, with or without a user
--- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- Integrity checks: each query returns the rows that break its rule; an empty result means that it holds.
 -- Generated from specs/visitor/first_dates.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- unique_key: one row per key.

@@ -1,5 +1,6 @@
 -- web.first_dates: When each visitor's cookie was seen first, with or without a user
--- Keeps one row per key, column by column: the last, first, least or greatest value.
+-- Keeps one row per key, column by column: the last, first, least or greatest value. Stops and writes nothing if a key
+-- is NULL.
 -- Generated from specs/visitor/first_dates.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The partitions of the batch's keys; Delta skips the files of all others.
@@ -40,14 +41,6 @@ MERGE INTO web.first_dates AS t USING (
                 ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] web.first_dates: the source changed during the run')
             END
     ),
-    ranked AS (
-        -- The rows of each key, the newest first.
-        SELECT
-            *,
-            ROW_NUMBER() OVER by_key AS _scd_row
-        FROM changes
-        WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY visitor_cookie_id)
-    ),
     latest AS (
         -- One row per key.
         SELECT
@@ -55,7 +48,7 @@ MERGE INTO web.first_dates AS t USING (
             MIN(first_date) AS first_date,
             MIN(first_day) AS first_day,
             MIN(vcid_first_two) AS vcid_first_two
-        FROM ranked
+        FROM changes
         GROUP BY visitor_cookie_id
     )
     SELECT * FROM latest

@@ -11,7 +11,7 @@ SET VARIABLE _scd_partitions_1 = (
 );
 
 -- A row per row that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
--- And one per key of the source that needs nothing. The steps up to "latest" are those of merge.sql.
+-- Plus one row for each key of the source that needs no change. The steps up to "latest" are those of merge.sql.
 CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
 WITH source_rows AS (
     -- The source's rows, with the target's column names and types.
@@ -42,14 +42,6 @@ changes AS (
             ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] web.first_dates: the source changed during the run')
         END
 ),
-ranked AS (
-    -- The rows of each key, the newest first.
-    SELECT
-        *,
-        ROW_NUMBER() OVER by_key AS _scd_row
-    FROM changes
-    WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY visitor_cookie_id)
-),
 latest AS (
     -- One row per key.
     SELECT
@@ -57,7 +49,7 @@ latest AS (
         MIN(first_date) AS first_date,
         MIN(first_day) AS first_day,
         MIN(vcid_first_two) AS vcid_first_two
-    FROM ranked
+    FROM changes
     GROUP BY visitor_cookie_id
 )
 SELECT

@@ -1,8 +1,9 @@
 -- web.user_mapping: Which user a visitor's cookie belonged to, and when
 -- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
--- removes redundant ones. A change that repeats the values before it opens no version; one at a stored start replaces
--- the values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key or time is NULL,
--- rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch changes nothing.
+-- removes redundant ones. A change that repeats the values before it opens no version; one at the start of a stored
+-- version replaces its values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key
+-- or time is NULL, rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch
+-- changes nothing.
 -- Generated from specs/visitor/user_mapping.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
@@ -54,7 +55,7 @@ MERGE INTO web.user_mapping AS t USING (
             END
     ),
     timeline AS (
-        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
+        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that a change can affect.
         SELECT
             visitor_cookie_id, user_id, vcid_first_two, _scd_at,
             FALSE AS _scd_deleted,
@@ -68,9 +69,11 @@ MERGE INTO web.user_mapping AS t USING (
             t.valid_end_date + INTERVAL '1' MICROSECOND, _scd_rank
         FROM web.user_mapping AS t
         LEFT SEMI JOIN changes AS c ON t.visitor_cookie_id = c.visitor_cookie_id
+            AND (t.valid_end_date IS NULL OR t.valid_end_date >= c._scd_at - INTERVAL '1' MICROSECOND)
             LATERAL VIEW STACK(
                 2, t.valid_start_date, FALSE, 2, t.valid_end_date + INTERVAL '1' MICROSECOND, TRUE, 3
             ) p AS _scd_at, _scd_deleted, _scd_rank
+        -- The bound of the whole batch is a constant, by which Delta skips files.
         WHERE (t.valid_end_date IS NULL OR t.valid_end_date >= _scd_batch_from)
             AND (t.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.vcid_first_two))
             AND _scd_at IS NOT NULL
@@ -112,7 +115,7 @@ MERGE INTO web.user_mapping AS t USING (
         WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
     ),
     staged AS (
-        -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL: nothing to write.
+        -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL writes nothing.
         SELECT
             LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
                 IGNORE NULLS OVER (PARTITION BY visitor_cookie_id ORDER BY _scd_at) AS _scd_next,

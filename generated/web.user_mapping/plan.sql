@@ -16,7 +16,7 @@ SET VARIABLE (_scd_batch_from, _scd_partitions_1) = (
 );
 
 -- A row per version that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
--- And one per key of the source that needs nothing. The steps up to "staged" are those of merge.sql.
+-- Plus one row for each key of the source that needs no change. The steps up to "staged" are those of merge.sql.
 CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
 WITH source_rows AS (
     -- The source's rows, with the target's column names and types.
@@ -53,7 +53,7 @@ changes AS (
         END
 ),
 timeline AS (
-    -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
+    -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that a change can affect.
     SELECT
         visitor_cookie_id, user_id, vcid_first_two, _scd_at,
         FALSE AS _scd_deleted,
@@ -67,9 +67,11 @@ timeline AS (
         t.valid_end_date + INTERVAL '1' MICROSECOND, _scd_rank
     FROM web.user_mapping AS t
     LEFT SEMI JOIN changes AS c ON t.visitor_cookie_id = c.visitor_cookie_id
+        AND (t.valid_end_date IS NULL OR t.valid_end_date >= c._scd_at - INTERVAL '1' MICROSECOND)
         LATERAL VIEW STACK(
             2, t.valid_start_date, FALSE, 2, t.valid_end_date + INTERVAL '1' MICROSECOND, TRUE, 3
         ) p AS _scd_at, _scd_deleted, _scd_rank
+    -- The bound of the whole batch is a constant, by which Delta skips files.
     WHERE (t.valid_end_date IS NULL OR t.valid_end_date >= _scd_batch_from)
         AND (t.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.vcid_first_two))
         AND _scd_at IS NOT NULL
@@ -111,7 +113,7 @@ events AS (
     WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
 ),
 staged AS (
-    -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL: nothing to write.
+    -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL writes nothing.
     SELECT
         LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
             IGNORE NULLS OVER (PARTITION BY visitor_cookie_id ORDER BY _scd_at) AS _scd_next,
@@ -144,7 +146,7 @@ SELECT
     -- Whether the current version of a key ends, and whether the key is deleted by that.
     _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
     _scd_current AND NOT _scd_stays AS _scd_deletes,
-    -- What happens to the key, in one of its rows: by whether it is current before and after.
+    -- What happens to the key, in one of its rows only.
     CASE
         WHEN _scd_action IS NULL THEN 'unchanged'
         WHEN _scd_start > _scd_first_write THEN NULL

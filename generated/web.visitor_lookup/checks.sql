@@ -1,5 +1,5 @@
 -- web.visitor_lookup: Every visitor's cookie with its users, from its first view on
--- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- Integrity checks: each query returns the rows that break its rule; an empty result means that it holds.
 -- Generated from specs/visitor/visitor_lookup.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- one_current: at most one open version per key.
@@ -23,7 +23,7 @@ FROM (
 )
 WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
 
--- contiguous: a version ends where the next begins, a delete aside.
+-- contiguous: a version ends where the next begins, unless a delete closed it.
 SELECT *
 FROM (
     SELECT

@@ -1,9 +1,9 @@
 -- web.visitor_lookup_direct: Every visitor's cookie with its users, from its first view on, in one MERGE
 -- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
--- removes redundant ones. A change that repeats the values before it opens no version; one at a stored start replaces
--- the values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key or time is NULL,
--- rows of one key and time differ, or a row of another partition arrives during the run. Repeating the last batch
--- changes nothing but the time of the run.
+-- removes redundant ones. A change that repeats the values before it opens no version; one at the start of a stored
+-- version replaces its values. No change deletes a key; every open version that stays open gets the time of the run as
+-- its end. Stops and writes nothing if a key or time is NULL, rows of one key and time differ, or a row of another
+-- partition arrives during the run. Repeating the last batch changes nothing but the time of the run.
 -- Generated from specs/visitor/visitor_lookup_direct.yml. To change it, edit the spec and run `scdgen generate`.
 
 DECLARE OR REPLACE VARIABLE last_run TIMESTAMP;
@@ -146,7 +146,7 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
         WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
     ),
     staged AS (
-        -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL: nothing to write.
+        -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL writes nothing.
         SELECT
             LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
                 IGNORE NULLS OVER (PARTITION BY visitor_cookie_id ORDER BY _scd_at) AS _scd_next,

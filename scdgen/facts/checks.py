@@ -64,7 +64,7 @@ VERSION_CHECKS = (
     Check(
         "contiguous",
         "neighbours",
-        why="a version ends where the next begins, a delete aside.",
+        why="a version ends where the next begins, unless a delete closed it.",
         hint=(
             "usually a version deleted or an end set by hand, or written with another gap than history.gap; "
             "end the version where the next begins, or put back what is missing"
@@ -100,7 +100,7 @@ VERSION_CHECKS = (
     Check(
         "flag_matches_end",
         "rows",
-        why="the flag says what the end says.",
+        why="the flag agrees with the end.",
         hint="usually an UPDATE of only one of the two columns; set the flag again from the end, which the views go by",
     ),
     Check(

@@ -238,7 +238,7 @@ class Scd2(Pattern):
         may_delete = spec.deletes == "close" and any(map(_may_delete, spec.feeds))
         needed = [columns[option] for option in ("action", "deleted", "inferred") if option in columns]
         by_run = "the flag has one of its two values."
-        nulls = "what each version has is not NULL." if needed else "no key and no start is NULL."
+        nulls = "no column that every version must have is NULL." if needed else "no key and no start is NULL."
         known = {check.name: check for check in VERSION_CHECKS}
         listed = [
             replace(known["one_current"], columns=keys),

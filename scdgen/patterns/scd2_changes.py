@@ -28,7 +28,9 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
     winner: str | None
     """The ``sequence_by`` as one text; ``None`` without one."""
     reachable: tuple[str, ...]
-    """The conditions on a stored version that the batch can affect."""
+    """The conditions on a stored version (``t``) that the batch can affect."""
+    affected: tuple[str, ...]
+    """The conditions on a version that also ask a change of its key (``c``)."""
     conflict: str | None
     """The refusal of unordered rows that differ; ``None`` if any of them may be taken."""
     late_refusal: str
@@ -40,6 +42,10 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
     def of(cls, source: Source, rows: Rows, history: History, bounds: tuple[str, ...]) -> Scd2Changes:
         """Return the facts of a spec; ``bounds`` are conditions that let Delta skip files by the end of a version."""
         spec = source.spec
+        if "action" in history.columns:
+            # The action of a version before a delete closed it is found only by replaying the whole history of its key.
+            bounds = ()
+        times = history.times
         return cls(
             target=source.target,
             rows=rows,
@@ -51,8 +57,9 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
             keeps=spec.unchanged == "keep",
             late=spec.late,
             winner=", ".join(spec.source.sequence_by) or None,
-            # The action of a version before a delete closed it is found only by replaying the whole history of its key.
-            reachable=(*(() if "action" in history.columns else bounds), *source.in_partitions),
+            reachable=(*bounds, *source.in_partitions),
+            # The steps look at one key at a time, so where the batch has a bound, each key has its own (0017).
+            affected=(times.reachable(times.before("c._scd_at")),) if bounds else (),
             conflict=refuse_conflict(spec, "key and time", ["_scd_at"]),
             late_refusal=refuse_rows(spec, "late", "a late row", ["_scd_at"]),
         )

@@ -88,6 +88,17 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot.sql.j2"):
         return bool(self.judged) and self.corrects_values
 
     @property
+    def compares_once(self) -> bool:
+        """Whether a row that opens no version changes nothing at all, so that one comparison answers both.
+
+        Not with ``max_deleted``: its window needs the rows that differ, and a filter above the comparison of many
+        columns would take exponentially long to plan (tests/support/wide.py).
+        """
+        all_tracked = all(field.tracked for field in self.values)
+        writes_more = self.own_time or self.keeps or self.fills or self.compares
+        return all_tracked and not writes_more and self.guards.max_deleted is None
+
+    @property
     def keeps_sequence(self) -> bool:
         """Whether the sequence of a row is stored."""
         return self.sequence is not None and bool(self.rows.sequence)

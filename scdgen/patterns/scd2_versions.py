@@ -51,6 +51,12 @@ class Scd2Versions(VersionSteps, template="scd2/versions.sql.j2"):
         return (*(field.named for field in self.values), "_scd_until")
 
     @property
+    def has_keys_of_first(self) -> bool:
+        """Whether the keys of the source are those of the first table of a join: no row of the join is left out."""
+        leaves_out = self.rows.where or any(rule.refusal is None for rule in self.rows.expected)
+        return self.rows.join is not None and not leaves_out
+
+    @property
     def periods(self) -> str:
         """Return the step whose rows are the versions: each row, or equal neighbours as one."""
         return "timeline" if self.keeps else "folded"

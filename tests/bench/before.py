@@ -1,7 +1,10 @@
 """The SQL of this checkout and of an earlier commit, side by side: what a change of the templates costs.
 
-``changes`` and ``wide`` (100 tracked columns) merge a batch of changes, ``snapshot`` a full extract. In each round both
-texts get a clone of the same table, in turns; the results are compared once.
+Each case merges one source, by both texts in turns, into copies of the same table; the results are compared once.
+``changes`` and ``wide`` (100 tracked columns) merge a batch, ``late`` a batch with one row that is older than all
+stored versions of its key. ``snapshot 0``, ``1`` and ``50`` merge a full extract in which as many percent of the rows
+have changed, ``deleted`` one that lacks 10 % of the keys, with ``max_deleted``, and ``first`` the first such extract.
+``joined`` makes one history out of three, and ``joined again`` finds nothing to do.
 
     python -m tests.bench.before --commit REF [--keys N] [--rounds N] [--only NAME,NAME]
 """
@@ -14,12 +17,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scdgen import render
+from scdgen import load_spec_text, render
 from scdgen.sql.tokens import split_statements
-from tests.bench.data import SCHEMA, Size, make_batch, make_history, spec_of
+from tests.bench import joined
+from tests.bench.data import SCHEMA, Size, make_batch, make_history, names, spec_text
 from tests.bench.history import Measured, clone, same
 from tests.bench.methods import BATCH, OLD
 from tests.bench.session import ROOT
@@ -28,25 +33,77 @@ from tests.bench.snapshot import EXTRACT, make_extract
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+
+@dataclass(frozen=True)
+class Case:
+    """A table and what is merged into it; ``feed`` is ``changes``, ``snapshot`` or ``join``.
+
+    ``late``: the batch has one old row. ``guarded``: with ``max_deleted``. ``lacks``: one of this many keys is missing
+    from the extract; 0 if none is. ``empty``: the table has no rows yet.
+    """
+
+    size: Size = field(default_factory=Size)
+    feed: str = "changes"
+    late: bool = False
+    guarded: bool = False
+    lacks: int = 0
+    empty: bool = False
+
+    def spec_text(self, table: str) -> str:
+        """The spec of a table."""
+        if self.feed == "join":
+            return joined.spec_text(table)
+        is_snapshot = self.feed == "snapshot"
+        text = spec_text(self.size, table, f"{SCHEMA}.{EXTRACT if is_snapshot else BATCH}", is_snapshot)
+        return text.replace("snapshot: {", "snapshot: {max_deleted: 0.5, ") if self.guarded else text
+
+    def prepare(self, spark: SparkSession) -> None:
+        """Make the table that is copied for each round, and the source."""
+        size = self.size
+        if self.feed == "join":
+            joined.make_tables(spark, size.keys, size.versions)
+            _make_empty(spark, self.spec_text(OLD), OLD)
+            if not self.empty:
+                _merge(spark, render(load_spec_text(self.spec_text(OLD))).merge)
+            return
+        make_history(spark, size, OLD)
+        if self.feed == "snapshot":
+            make_extract(spark, size)
+            if self.lacks:
+                spark.sql(f"DELETE FROM {SCHEMA}.{EXTRACT} WHERE id % {self.lacks} = 0")
+        else:
+            make_batch(spark, size, BATCH)
+        if self.late:
+            values = ", ".join("'late'" for _ in names(size))
+            spark.sql(f"INSERT INTO {SCHEMA}.{BATCH} SELECT 1, 1, {values}, TIMESTAMP '2009-01-01'")
+        if self.empty:
+            _make_empty(spark, self.spec_text(OLD), OLD)
+
+
 CASES = {
-    "changes": (Size(), False),
-    "snapshot": (Size(), True),
-    "wide": (Size(keys=200_000, columns=100), False),
+    "changes": Case(),
+    "late": Case(Size(keys=100_000, versions=20, changed=0.5), late=True),
+    "wide": Case(Size(keys=200_000, columns=100)),
+    "snapshot 0": Case(Size(changed=0), feed="snapshot"),
+    "snapshot 1": Case(feed="snapshot"),
+    "snapshot 50": Case(Size(changed=0.5), feed="snapshot"),
+    "deleted": Case(feed="snapshot", guarded=True, lacks=10),
+    "first": Case(feed="snapshot", guarded=True, empty=True),
+    "joined": Case(Size(keys=250_000), feed="join", empty=True),
+    "joined again": Case(Size(keys=250_000), feed="join"),
 }
 _RENDER = """
 import sys
-from tests.bench.data import Size, spec_of
-from scdgen import render
-table, source, snapshot, keys, columns = sys.argv[1:]
-print(render(spec_of(Size(keys=int(keys), columns=int(columns)), table, source, snapshot == "True")).merge)
+from scdgen import load_spec_text, render
+print(render(load_spec_text(sys.stdin.read())).merge)
 """
 
 
-def earlier_merge(checkout: Path, size: Size, table: str, source: str, snapshot: bool) -> str:
+def earlier_merge(checkout: Path, text: str) -> str:
     """merge.sql as the other checkout renders it."""
-    arguments = [table, source, str(snapshot), str(size.keys), str(size.columns)]
     found = subprocess.run(
-        [sys.executable, "-c", _RENDER, *arguments],
+        [sys.executable, "-c", _RENDER],
+        input=text,
         env={**os.environ, "PYTHONPATH": str(checkout)},
         cwd=checkout,
         capture_output=True,
@@ -56,26 +113,30 @@ def earlier_merge(checkout: Path, size: Size, table: str, source: str, snapshot:
     return found.stdout
 
 
-def measure(spark: SparkSession, checkout: Path, size: Size, snapshot: bool, rounds: int) -> tuple[Measured, Measured]:
+def _make_empty(spark: SparkSession, text: str, table: str) -> None:
+    spark.sql(f"DROP TABLE IF EXISTS {SCHEMA}.{table}")
+    for statement in split_statements(render(load_spec_text(text)).create):
+        spark.sql(statement)
+
+
+def _merge(spark: SparkSession, script: str) -> None:
+    for statement in split_statements(script):
+        spark.sql(statement).collect()
+
+
+def measure(spark: SparkSession, checkout: Path, case: Case, rounds: int) -> tuple[Measured, Measured]:
     """The earlier SQL and this one, on interleaved rounds after one that warms up."""
-    make_history(spark, size, OLD)
-    if snapshot:
-        make_extract(spark, size)
-    else:
-        make_batch(spark, size, BATCH)
-    source = f"{SCHEMA}.{EXTRACT if snapshot else BATCH}"
+    case.prepare(spark)
     texts = {
-        "t_before": earlier_merge(checkout, size, "t_before", source, snapshot),
-        "t_now": render(spec_of(size, "t_now", source, snapshot)).merge,
+        "t_before": earlier_merge(checkout, case.spec_text("t_before")),
+        "t_now": render(load_spec_text(case.spec_text("t_now"))).merge,
     }
     found = {table: Measured() for table in texts}
     for number in range(rounds + 1):
         for table in sorted(texts, reverse=number % 2 == 0):
             clone(spark, table)
-            statements = split_statements(texts[table])
             begin = time.monotonic()
-            for statement in statements:
-                spark.sql(statement).collect()
+            _merge(spark, texts[table])
             if number:
                 found[table].seconds.append(time.monotonic() - begin)
         if not number:
@@ -96,10 +157,11 @@ def main() -> None:
         archive = subprocess.run(["git", "archive", given.commit], cwd=ROOT, capture_output=True, check=True).stdout
         subprocess.run(["tar", "-x", "-C", checkout], input=archive, check=True)
         for name in given.only.split(","):
-            size, snapshot = CASES[name]
-            size = size.but(keys=given.keys) if given.keys else size
-            before, now = measure(spark, Path(checkout), size, snapshot, given.rounds)
+            case = CASES[name]
+            case = replace(case, size=case.size.but(keys=given.keys)) if given.keys else case
+            before, now = measure(spark, Path(checkout), case, given.rounds)
             ratios = [one / other for one, other in zip(now.seconds, before.seconds, strict=True)]
+            size = case.size
             print(f"{name}: {size.rows:,} rows, {size.columns} columns; {given.commit} {before.median:.2f} s, ", end="")
             print(
                 f"now {now.median:.2f} s, ratio {now.ratio(before):.3f} [{min(ratios):.2f} to {max(ratios):.2f}]",

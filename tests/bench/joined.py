@@ -40,12 +40,12 @@ def make_tables(spark: SparkSession, keys: int, versions: int) -> None:
         )
 
 
-def spec_text() -> str:
+def spec_text(target: str = TARGET) -> str:
     """The spec of the joined history."""
     joined = "".join(f"    {table}: {{table: {SCHEMA}.{table}, keys: {{id: id}}}}\n" for table in TABLES)
     columns = "".join(f"  {table}: {{type: string, from: {table}.value}}\n" for table in TABLES)
     return (
-        f"target: {SCHEMA}.{TARGET}\npattern: scd2\nsource:\n  feed: versions\n  join:\n{joined}"
+        f"target: {SCHEMA}.{target}\npattern: scd2\nsource:\n  feed: versions\n  join:\n{joined}"
         f"  changed_since: :since\nkeys: [id]\ncolumns:\n  id: {{type: bigint, from: {TABLES[0]}.id}}\n{columns}"
         'params:\n  since: {type: timestamp, default: "NULL"}\n'
     )

@@ -42,10 +42,13 @@ def filtered_by_name(merge: str) -> dict[str, list[str]]:
     found = {}
     for step in tree.find_all(exp.CTE):
         select = step.this
-        if not isinstance(select, exp.Select) or select.args.get("where") is None:
+        if not isinstance(select, exp.Select):
             continue
+        where = select.args.get("where")
         # Spark also derives a filter from the array that the next step explodes.
-        decides = [select.args["where"].this, *(s.this for s in select.selects if s.alias == "_scd_actions")]
+        decides = [*([where.this] if where else []), *(s.this for s in select.selects if s.alias == "_scd_actions")]
+        if not decides:
+            continue
         held = {part.sql() for one in decides for part in one.walk()}
         named = [s.this for s in select.selects if isinstance(s, exp.Alias) and not isinstance(s.this, exp.Column)]
         found[step.alias] = [s.sql() for s in named if s.sql() in held and s not in decides]

@@ -134,38 +134,35 @@ MERGE INTO crm.customer_full AS t USING (
             t.customer_no, t.name,
             t.effective_ts AS _scd_from,
             NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC') + INTERVAL '1' MILLISECOND AS _scd_until,
-            ROW_NUMBER() OVER newest_first AS _scd_row
+            LAG(t.effective_ts) OVER newest_first IS NULL AS _scd_newest
         FROM crm.customer_full AS t
         WHERE t.expiry_ts >= _scd_taken_at - INTERVAL '1' MILLISECOND
         WINDOW newest_first AS (PARTITION BY t.customer_no ORDER BY t.effective_ts DESC)
-        DISTRIBUTE BY customer_no -- like the extract, for the join
     ),
     compared AS (
-        -- Only keys that differ: missing from the extract, new, changed, or back again.
+        -- What to do per key: nothing if it is the same.
         SELECT
             COALESCE(n.customer_no, o.customer_no) AS customer_no,
             n.name,
             _scd_taken_at AS _scd_at,
             o._scd_from, o._scd_until,
             CASE
-                WHEN n.customer_no IS NULL THEN ARRAY('close')
+                -- Missing: its version ends.
+                WHEN n.customer_no IS NULL THEN IF(o._scd_until IS NULL, ARRAY('close'), ARRAY())
+                -- No version, or its last one ended before this extract.
                 WHEN o.customer_no IS NULL THEN ARRAY('open')
-                WHEN STRUCT(n.name) <=> STRUCT(o.name) THEN ARRAY('correct')
+                WHEN STRUCT(n.name) <=> STRUCT(o.name) THEN IF(o._scd_until IS NULL, ARRAY(), ARRAY('correct'))
+                -- Its last version ended at this time or later, and differs.
                 WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
                 ELSE ARRAY('close', 'open')
             END AS _scd_actions
         FROM snapshot AS n
-        FULL OUTER JOIN (SELECT * FROM stored WHERE _scd_row = 1) AS o
+        FULL OUTER JOIN (SELECT * FROM stored WHERE _scd_newest) AS o
             ON n.customer_no = o.customer_no
-        WHERE
-            CASE
-                WHEN n.customer_no IS NULL THEN o._scd_until IS NULL
-                WHEN o.customer_no IS NULL OR o._scd_until IS NOT NULL THEN TRUE
-                ELSE NOT (STRUCT(n.name) <=> STRUCT(o.name))
-            END
     ),
     versions AS (
-        -- A changed key closes a version and opens another. Closing one that is too new stops the run.
+        -- A changed key closes a version and opens another.
+        -- Closing a version that is too new stops the run.
         SELECT
             *,
             CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,
@@ -215,7 +212,7 @@ WHEN NOT MATCHED THEN
 -- COMMAND ----------
 
 -- crm.customer_full: Customers, from a full extract; a customer that is gone from it is closed
--- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- Integrity checks: each query returns the rows that break its rule; an empty result means that it holds.
 -- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- one_current: at most one open version per key.
@@ -278,7 +275,7 @@ WHERE _scd_next = _scd_until AND _scd_same;
 
 -- COMMAND ----------
 
--- flag_matches_end: the flag says what the end says.
+-- flag_matches_end: the flag agrees with the end.
 SELECT *
 FROM crm.customer_full AS t
 WHERE NOT (t.is_current <=> CASE WHEN t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC' THEN 1 ELSE 0 END);

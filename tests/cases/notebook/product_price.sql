@@ -2,7 +2,7 @@
 -- MAGIC %md
 -- MAGIC # `shop.product_price`
 -- MAGIC
--- MAGIC `The newest price of each product (type 1), whatever the order in which prices arrive`
+-- MAGIC `The newest price of each product (type 1)`
 -- MAGIC
 -- MAGIC Generated from `specs/product_price.yml`; do not edit: change the spec and run `scdgen generate`.
 
@@ -15,7 +15,7 @@
 
 -- COMMAND ----------
 
--- shop.product_price: The newest price of each product (type 1), whatever the order in which prices arrive
+-- shop.product_price: The newest price of each product (type 1)
 -- Creates the table if it does not exist.
 -- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS shop.product_price (
     updated_at TIMESTAMP COMMENT 'Effective time of the newest change'
 )
 USING DELTA
-COMMENT 'The newest price of each product (type 1), whatever the order in which prices arrive'
+COMMENT 'The newest price of each product (type 1)'
 TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd1',
@@ -47,8 +47,10 @@ TBLPROPERTIES (
 
 -- COMMAND ----------
 
--- shop.product_price: The newest price of each product (type 1), whatever the order in which prices arrive
--- Keeps one row per key: the newest change.
+-- shop.product_price: The newest price of each product (type 1)
+-- Keeps one row per key: that of the newest change. A delete removes the row of its key. A row from before a delete
+-- that comes in a later batch brings the key back. Stops and writes nothing if a key or time is NULL, or rows of one
+-- key and time differ.
 -- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO shop.product_price AS t USING (
@@ -141,8 +143,8 @@ WHEN NOT MATCHED AND NOT s._scd_deleted THEN
 
 -- COMMAND ----------
 
--- shop.product_price: The newest price of each product (type 1), whatever the order in which prices arrive
--- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- shop.product_price: The newest price of each product (type 1)
+-- Integrity checks: each query returns the rows that break its rule; an empty result means that it holds.
 -- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- unique_key: one row per key.
