@@ -188,6 +188,11 @@ class Scd1Merge(Facts, template="scd1/merge.sql.j2"):
         return isinstance(self.staging, Scd1Snapshot)
 
     @property
+    def extract(self) -> Scd1Snapshot | None:
+        """Return the facts of the steps, if the source is a full extract."""
+        return self.staging if isinstance(self.staging, Scd1Snapshot) else None
+
+    @property
     def removes_missing(self) -> bool:
         """Whether keys that are missing from a snapshot are removed."""
         return isinstance(self.staging, Scd1Snapshot) and self.staging.removes_missing
