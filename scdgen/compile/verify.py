@@ -21,8 +21,8 @@ from scdgen.errors import Problem, SpecError
 from scdgen.facts.history import LAST_RUN
 from scdgen.facts.plan import VIEW
 from scdgen.facts.row_rules import SOURCE_VIEW
-from scdgen.facts.source import RUN, TAKEN_AT
-from scdgen.facts.variables import batch_names
+from scdgen.facts.source import TAKEN_AT
+from scdgen.facts.variables import RUN, batch_names
 from scdgen.model.option import Rows, sql_texts
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
