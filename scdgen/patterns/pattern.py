@@ -51,9 +51,13 @@ class Pattern(PatternRules, ABC):
             {action: number for action, number in listed.items() if action in of_versions},
         )
 
-    @abstractmethod
     def columns(self, spec: Spec) -> tuple[Target, ...]:
         """Return every column of the target, in the table's order."""
+        return self.planned_columns(spec)
+
+    @abstractmethod
+    def planned_columns(self, spec: Spec) -> tuple[Target, ...]:
+        """Return the columns whose values are known before a run, as a plan shows them, in the table's order."""
 
     @abstractmethod
     def merge(self, source: Source) -> Facts:
