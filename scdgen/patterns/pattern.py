@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
+from scdgen.facts.audit import audit_columns
 from scdgen.facts.base import Facts
 from scdgen.facts.built import Source
 from scdgen.facts.checks import KEY_NOT_NULL, UNIQUE_KEY, Checks, row_checks
@@ -53,7 +54,7 @@ class Pattern(PatternRules, ABC):
 
     def columns(self, spec: Spec) -> tuple[Target, ...]:
         """Return every column of the target, in the table's order."""
-        return self.planned_columns(spec)
+        return (*self.planned_columns(spec), *audit_columns(spec))
 
     @abstractmethod
     def planned_columns(self, spec: Spec) -> tuple[Target, ...]:
