@@ -188,6 +188,12 @@ class Case(Model):
         assert self._spec is not None
         return {sql.unquote(column.name): column.type for column in pattern_of(self._spec).columns(self._spec)}
 
+    @property
+    def expected_types(self) -> dict[str, str]:
+        """``name -> type`` of the cells of a file's target after a batch: those of ``audit`` are numbers of batches."""
+        assert self._spec is not None
+        return {**self.stored_types, **{name: "int" for _, name in self._spec.audit.names()}}
+
     def _check_counts(self, batch: Batch) -> None:
         known = pattern_of(self._spec).actions(self._spec) if self._spec else MERGED
         for name in batch.counts or {}:
@@ -247,6 +253,7 @@ class Case(Model):
         """Parse every table of the case, so that mistakes are found before anything runs."""
         of_file = self._spec is not None
         stored = (lambda: self.stored_types) if of_file else None
+        expected = (lambda: self.expected_types) if of_file else None
         tables: list[tuple[Location, str | None, Callable[[], dict[str, str]] | None]] = [
             (("table",), self.table, None),
             (("given",), self.given, stored),
@@ -265,8 +272,8 @@ class Case(Model):
             if batch.rows is not None or (self.spec is not None and not self.tables):
                 tables.append((("batches", i, "rows"), batch.rows or "", lambda: self.types))
             tables.append((("batches", i, "facts"), batch.facts, lambda: self.fact_types))
-            tables.append((("batches", i, "expect" if of_file else "table"), batch.table, stored))
-            tables.append((("batches", i, "again"), batch.again.table if batch.again else None, stored))
+            tables.append((("batches", i, "expect" if of_file else "table"), batch.table, expected))
+            tables.append((("batches", i, "again"), batch.again.table if batch.again else None, expected))
             with located("batches", i, "counts"):
                 self._check_counts(batch)
         for place, given, types in tables:

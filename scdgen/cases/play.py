@@ -110,7 +110,7 @@ def play(case: Case, world: World, repeat: Repeat = "every", checks: Checks = "e
             table.check("given")
     for number, batch in enumerate(case.batches, 1):
         again = batch.again is not None or repeat == "every" or (repeat == "last" and number == last)
-        table.load(f"batch {number}", batch, again and not (batch.again and batch.again.off))
+        table.load(number, batch, again and not (batch.again and batch.again.off))
         if batch.error is None and (checks == "every" or (checks == "end" and number == last)):
             table.check(f"batch {number}")
     if case.table is not None:
@@ -143,11 +143,29 @@ def stored_statements(spec: Spec, given: Given) -> list[str]:
     ]
 
 
+class RunNumbers:
+    """The number of the batch that wrote a row, by the values of its audit columns, which no case can know."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, int] = {}
+
+    def note(self, rows: Iterable[Row], number: int) -> int:
+        """Number the values that are new since the last run; return how many of them are more than one of a type."""
+        new = {value for row in rows for value in row if value is not None} - self._numbers.keys()
+        self._numbers |= dict.fromkeys(new, number)
+        return len(new) - len(set(map(type, new)))
+
+    def of(self, value: Any) -> int | None:
+        """Return the number of the batch whose run has a value; ``None`` for NULL."""
+        return None if value is None else self._numbers[value]
+
+
 class _Table:
     """The target of a case."""
 
     def __init__(self, case: Case, world: World):
         self.case, self.world = case, world
+        self.runs = RunNumbers()
         self.spec = case.spec_of(case.batches[0])
 
     def put(self, name: str, text: str) -> None:
@@ -167,9 +185,11 @@ class _Table:
         block = parse_block(text)
         types = {name: column.type for name, column in self.spec.columns.items()}
         self.world.store(self.spec, Given({**types, **{n: self.case.stored_types[n] for n in block.columns}}, block))
+        self._note_run("given", 0)
 
-    def load(self, place: str, batch: Batch, again: bool) -> None:
-        """Load a batch, and a second time with ``again``."""
+    def load(self, number: int, batch: Batch, again: bool) -> None:
+        """Load the batch of a number, and a second time with ``again``."""
+        place = f"batch {number}"
         self.spec = self.case.spec_of(batch)
         for name, text in batch.tables.items():
             self.put(name, text)
@@ -181,25 +201,36 @@ class _Table:
         in_words = batch.counts is not None and self.case.spec is None
         planned = self._plan(batch) if in_words else {}
         result = self._run(place, batch)
+        self._note_run(place, number)
         if batch.table is not None:
             self.expect(place, batch.table)
         if batch.counts is not None:
             wanted = batch.counts if in_words else {**dict.fromkeys(_counts(result), 0), **batch.counts}
             _compare_counts(place, wanted, planned if in_words else _counts(result))
         if again and (batch.again or any(_counts(result).values())):  # else it would be the same run once more
-            self._load_again(f"{place}, again", batch, batch.again)
+            self._load_again(number, batch, batch.again)
 
-    def _load_again(self, place: str, batch: Batch, again: Again | None) -> None:
+    def _load_again(self, number: int, batch: Batch, again: Again | None) -> None:
+        place = f"batch {number}, again"
         if again is not None and again.error is not None:
             self._refuse(place, batch, again.error)
             return
         before = self._rows()
         second = self._run(place, batch)
+        self._note_run(place, number)
         if again is not None and again.table is not None:
             self.expect(place, again.table)
             return
         self._same(place, before)
         _compare_counts(place, dict.fromkeys(_counts(second), 0), _counts(second))
+
+    def _note_run(self, place: str, number: int) -> None:
+        """Number the run that wrote the newest rows. All rows that a run writes have one time and one id of it."""
+        if names := {name for _, name in self.spec.audit.names()}:
+            places = [index for index, name in enumerate(self.world.columns(self.case.target)) if name in names]
+            several = self.runs.note([tuple(row[index] for index in places) for row in self._rows()], number)
+            if several and number:
+                raise Difference(f"{place}: the rows have several times or ids of one run")
 
     def _plan(self, batch: Batch) -> Mapping[str, int]:
         try:
@@ -259,6 +290,14 @@ class _Table:
         """Compare the rows of a query, in any order."""
         block = parse_block(text)
         types, found = self.world.read(query)
+        of_runs = [name for _, name in self.spec.audit.names() if name in types]
+        if of_runs:
+            numbered = [name in of_runs for name in types]
+            types |= dict.fromkeys(of_runs, "int")
+            found = [
+                tuple(self.runs.of(value) if is_run else value for value, is_run in zip(row, numbered, strict=True))
+                for row in found
+            ]
         if tuple(types) != block.columns:
             raise Difference(f"{place}: the columns are {', '.join(types)}, not {', '.join(block.columns)}")
         wanted = block.typed(types)

@@ -69,6 +69,7 @@ def lineage(spec: Spec) -> Lineage:
     inputs: dict[Inputs, tuple[Input, ...]] = {
         "keys": keys, "time": time, "until": until, "tracked": tracked, "changes": _all([keys, differs, deletes]),
         "deletes": deletes, "run": run, "sequence": sequence,
+        "now": (Input("value", "current_timestamp()"),), "id": (Input("value", "uuid()"),),
     }  # fmt: skip
     for column in pattern_of(spec).columns(spec)[len(spec.columns) :]:
         of = _all(inputs[name] for name in column.made_of)

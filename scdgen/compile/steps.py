@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from scdgen import sql
 from scdgen.compile.compile import Compiled
 from scdgen.compile.queries import evolve_script, required_rows, source_counts
+from scdgen.compile.statements import Script, Statement
 from scdgen.facts.columns import Target
+from scdgen.facts.variables import OF_RUN, RUN_IDS
 
 
 class Part(Enum):
     """What the statements of a step do."""
 
+    RUN = "set the variables that are of the run, and not of one of its files"
     TABLE = "create the table, or change its columns"
     MEMBERS = "infer members from facts"
     PLAN = "count what the merge will do, if that is wanted"
@@ -48,7 +52,11 @@ class Existing:
 
 
 def list_steps(
-    compiled: Compiled, existing: Existing | None, infer: bool = False, counts_source: bool = False
+    compiled: Compiled,
+    existing: Existing | None,
+    infer: bool = False,
+    counts_source: bool = False,
+    run_id: str | None = None,
 ) -> list[Step]:
     """Return the steps of a run, in the only order in which engines play them.
 
@@ -57,30 +65,54 @@ def list_steps(
         existing: the target; ``None`` if it does not exist.
         infer: whether the run infers members.
         counts_source: whether to count the rows of the source even if the MERGE leaves none out.
+        run_id: the id of the run; by default, the statements make one.
     """
-    return list(_steps(compiled, existing, infer, counts_source))
+    return list(_steps(compiled, existing, infer, counts_source, run_id))
 
 
-def _steps(compiled: Compiled, existing: Existing | None, infer: bool, counts_source: bool) -> Iterator[Step]:
+def _steps(
+    compiled: Compiled, existing: Existing | None, infer: bool, counts_source: bool, run_id: str | None
+) -> Iterator[Step]:
     spec, files, compiler = compiled.spec, compiled.files, compiled.compiler
+    if variables := tuple(_set_once((files.create, files.infer, files.merge, files.rejects), run_id)):
+        yield Step(Part.RUN, variables)
     if existing is None:
-        yield Step(Part.TABLE, files.create.texts)
+        yield Step(Part.TABLE, _own_texts(files.create))
     else:
         changes = evolve_script(spec, existing.additions, existing.adopt, compiler).texts
         added = map(compiler.render_query, required_rows(spec, existing.lacks))
         yield Step(Part.TABLE, (*changes, *added))
     if infer:
-        yield Step(Part.MEMBERS, files.infer.texts)
+        yield Step(Part.MEMBERS, _own_texts(files.infer))
     yield Step(Part.PLAN)
     views = files.views.texts
     if views:
         yield Step(Part.VIEWS, views)
-    *before, merge = files.merge.texts
+    *before, merge = _own_texts(files.merge)
     yield Step(Part.VARIABLES, tuple(before))
     if query := source_counts(spec, wanted=counts_source):
         yield Step(Part.COUNTS, (compiler.render_query(query),))
     if files.rejects.statements:
-        yield Step(Part.REJECTS, files.rejects.texts)
+        yield Step(Part.REJECTS, _own_texts(files.rejects))
     yield Step(Part.MERGE, (merge,))
     if views and existing is not None and existing.additions:  # afterwards, because a failure drops the columns again
         yield Step(Part.NEW_COLUMNS, views)
+
+
+def _is_of_run(statement: Statement) -> bool:
+    """Whether a statement declares or sets a variable that all files of a run share."""
+    return (statement.declares or statement.sets) and statement.name in OF_RUN
+
+
+def _own_texts(script: Script) -> tuple[str, ...]:
+    """Return the statements of a file without those that set the variables of the run."""
+    return tuple(statement.text for statement in script.statements if not _is_of_run(statement))
+
+
+def _set_once(scripts: Iterable[Script], run_id: str | None) -> Iterator[str]:
+    """Yield the statements that set the variables of the run, each once: a file that is pasted sets its own."""
+    listed = (statement for script in scripts for statement in script.statements if _is_of_run(statement))
+    found = {(statement.kind, statement.name): statement for statement in listed}
+    for statement in found.values():
+        given = statement.sets and statement.name in RUN_IDS and run_id is not None
+        yield f"{statement.kind} {statement.name} = {sql.text_literal(run_id or '')}" if given else statement.body

@@ -21,8 +21,8 @@ from scdgen.errors import Problem, SpecError
 from scdgen.facts.history import LAST_RUN
 from scdgen.facts.plan import VIEW
 from scdgen.facts.row_rules import SOURCE_VIEW
-from scdgen.facts.source import RUN, TAKEN_AT
-from scdgen.facts.variables import batch_names
+from scdgen.facts.source import TAKEN_AT
+from scdgen.facts.variables import OF_RUN, batch_names
 from scdgen.model.option import Rows, sql_texts
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
@@ -36,8 +36,8 @@ _SETTING = (exp.Declare, exp.Set)
 _LONG_CHAIN = 20  # operators
 # File -> the kinds of statements it may contain, and those that it must end with.
 ALLOWED: dict[str, tuple[tuple[type[exp.Expression], ...], tuple[type[exp.Expression], ...]]] = {
-    "create.sql": ((exp.Create, exp.Merge), (exp.Create, exp.Merge)),
-    "infer.sql": ((exp.Merge,), (exp.Merge,)),
+    "create.sql": ((*_SETTING, exp.Create, exp.Merge), (exp.Create, exp.Merge)),
+    "infer.sql": ((*_SETTING, exp.Merge), (exp.Merge,)),
     "merge.sql": ((*_SETTING, exp.Create, exp.Merge), (exp.Merge,)),
     "plan.sql": ((*_SETTING, exp.Create, *_QUERY), _QUERY),
     "checks.sql": (_QUERY, _QUERY),
@@ -280,17 +280,18 @@ def _list_made(spec: Spec, variables: set[str]) -> dict[str, set[_Change]]:
     """Return file -> what its statements may create, change and set."""
     target, quarantine = spec.target_parts, sql.split_name(spec.quarantine) if spec.quarantine else ()
     schemas = {parts: ("schema", parts[:-1]) for parts in (target, quarantine)}
+    of_run = {("variable", (name,)) for name in OF_RUN}
     known = {("variable", (name,)) for name in (*variables, *spec.params)} | {("temporary view", (SOURCE_VIEW,))}
     views = [("view", spec.views.current), ("function", spec.views.as_of), ("view", spec.views.overlay)]
     return {
-        "create.sql": {("table", target), schemas[target], ("merge", target)},
-        "infer.sql": {("merge", target)},
-        "merge.sql": {("merge", target), *known},
+        "create.sql": {("table", target), schemas[target], ("merge", target), *of_run},
+        "infer.sql": {("merge", target), *of_run},
+        "merge.sql": {("merge", target), *known, *of_run},
         "plan.sql": {("temporary view", (VIEW,)), *known},
         "views.sql": {(kind, sql.split_name(name)) for kind, name in views if name is not None},
         "lookups.sql": {("view", sql.split_name(name)) for name in spec.lookups},
         "rejects.sql": {
-            ("table", quarantine), schemas[quarantine], ("merge", quarantine), ("variable", (RUN,)), *known
+            ("table", quarantine), schemas[quarantine], ("merge", quarantine), *known, *of_run
         },
         "evolve.sql": {("alter", target)},
     }  # fmt: skip

@@ -282,7 +282,7 @@ class Database:
         except BaseException:
             self._db.execute("ROLLBACK")
             for step in steps:
-                if step.part is Part.REJECTS and step.part in played:  # what is rejected is kept if the MERGE fails
+                if Part.REJECTS in played and step.part in (Part.RUN, Part.REJECTS):  # kept if the MERGE fails
                     self.execute(step.statements)
             raise
         self._db.execute("COMMIT")

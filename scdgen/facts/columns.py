@@ -121,9 +121,9 @@ def equal(names: Sequence[str], left: str, right: str, operator: str = "=") -> l
     return [f"{left}.{name} {operator} {right}.{name}" for name in names]
 
 
-Inputs = Literal["keys", "time", "until", "tracked", "changes", "deletes", "run", "sequence"]
+Inputs = Literal["keys", "time", "until", "tracked", "changes", "deletes", "run", "sequence", "now", "id"]
 """Inputs of a column: the keys, the effective time, the end of a row, the tracked columns, all that opens or ends a
-version, the flag of deletes, the time of the run, the order of rows of one time."""
+version, the flag of deletes, the time of the run, the order of rows of one time; when the run was, and its id."""
 
 
 @dataclass(frozen=True)

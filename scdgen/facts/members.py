@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scdgen import sql
+from scdgen.facts.audit import Audit
 from scdgen.facts.base import Facts, Head
 from scdgen.facts.built import Source
 from scdgen.facts.columns import Target, cast, names_of
@@ -40,6 +41,8 @@ class Infer(Facts, template="infer.sql.j2"):
     moved: tuple[str, ...]
     flag: str
     start: str
+    audit: Audit
+    """The columns that are set to variables of the run."""
 
     @classmethod
     def of(cls, source: Source, columns: tuple[Target, ...]) -> Infer | None:
@@ -56,7 +59,7 @@ class Infer(Facts, template="infer.sql.j2"):
             target=source.target,
             facts=sql.quote_parts(sql.split_name(inferred.fact)),
             keys=source.key_names,
-            columns=tuple(column.name for column in columns),
+            columns=source.session.audit.leave_out(columns),
             given=tuple(named_as(cast(exprs[key.name], key.type), key.name) for key in history.keys),
             at=cast(sql.expression(inferred.at).text, times.type),
             environment=source.rows.environment,
@@ -70,6 +73,7 @@ class Infer(Facts, template="infer.sql.j2"):
             moved=history.from_start,
             flag=history.columns["inferred"],
             start=times.start,
+            audit=source.session.audit,
         )
 
 
@@ -86,6 +90,8 @@ class Unknown(Facts, template="unknown.sql.j2"):
     columns: tuple[str, ...]
     values: tuple[str, ...]
     version: tuple[str, ...]
+    audit: Audit
+    """The columns that are set to variables of the run."""
 
     @classmethod
     def of(cls, source: Source, columns: tuple[Target, ...]) -> Unknown | None:
@@ -97,11 +103,12 @@ class Unknown(Facts, template="unknown.sql.j2"):
         return cls(
             target=source.target,
             key=source.key_names,
-            columns=tuple(column.name for column in columns),
+            columns=source.session.audit.leave_out(columns),
             values=(
                 *(named_as(literal(members.get(field.name), field.type), field.name) for field in fields),
                 named_as(history.times.beginning, "_scd_at"),
                 history.times.no_next,
             ),
             version=(*names_of(fields), *history.opened("_scd_at", "_scd_next", inferred=False)),
+            audit=source.session.audit,
         )

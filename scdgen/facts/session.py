@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scdgen.facts import variables
+from scdgen.facts.audit import Audit
 from scdgen.facts.history import Times
 from scdgen.facts.row_rules import Rows
 from scdgen.facts.variables import Partition, Variable
@@ -29,6 +30,8 @@ class Session:
     """The conditions on the rows that these are computed from."""
     rows: Rows
     """The rows."""
+    audit: Audit
+    """The columns that a MERGE sets to variables of the run; a plan sets none."""
 
     @classmethod
     def of(cls, spec: Spec, rows: Rows, times: Times | None, partitions: tuple[Partition, ...]) -> Session:
@@ -43,4 +46,5 @@ class Session:
             # The keys of a join are those of its first table.
             batch_where=rows.join.tables[0].where if rows.join else rows.where,
             rows=rows,
+            audit=Audit.of(spec),
         )

@@ -16,7 +16,6 @@ from scdgen.sql.tokens import Conversion, find_conversion
 from scdgen.sql.types import NESTED
 
 TAKEN_AT = "_scd_taken_at"
-RUN = "_scd_run"  # the id of the run, in rejects.sql
 _TIMES = ("DATE", "TIMESTAMP")
 
 

@@ -289,6 +289,12 @@ def _columns(spec: Spec) -> Found:
             message = f"{place[-1]}: '{name}' is already a column; name the history column otherwise"
             yield place, message
         seen.setdefault(name.lower(), name)
+    seen |= {name.lower(): name for name in spec.rules.added_columns(spec)}
+    for option, name in spec.audit.names():
+        if name.lower() in seen:
+            message = f"{option}: '{name}' is already a column; name the audit column otherwise"
+            yield ("audit", option), message
+        seen.setdefault(name.lower(), name)
 
 
 def _compare(spec: Spec) -> Found:
@@ -331,7 +337,7 @@ def _table(spec: Spec) -> Found:
 
 
 def _all_columns(spec: Spec) -> list[str]:
-    return [*spec.columns, *spec.rules.added_columns(spec)]
+    return [*spec.columns, *spec.rules.added_columns(spec), *(name for _, name in spec.audit.names())]
 
 
 def _params(spec: Spec) -> Found:
@@ -366,7 +372,7 @@ def _volatile(spec: Spec) -> Found:
         if found.option.over is Rows.FACTS:  # the statements of members read no param
             hint = "write columns of the fact"
         if place[0] == "columns":
-            hint = "leave it out; `scdgen history` has the time of each run" if is_clock(name) else "leave it out"
+            hint = "leave it out; audit adds the time of the run that wrote a row" if is_clock(name) else "leave it out"
         what = f"{name} differs from run to run, so that the same batch again would change rows"
         yield place, f"{found.name}: {what}; {hint}"
 

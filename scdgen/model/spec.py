@@ -482,6 +482,28 @@ class History(Model):
         return tuple((option, name) for option, name in listed if name is not None)
 
 
+class Audit(Model):
+    """Columns that say when a row was written, and by which run. No comparison reads them."""
+
+    inserted_at: Name | None = Field(
+        default=None, description="A timestamp column with the time of the run that first wrote the row."
+    )
+    updated_at: Name | None = Field(
+        default=None,
+        description="A timestamp column with the time of the run that last wrote the row; in a new row that of "
+        "`inserted_at`.",
+    )
+    run_id: Name | None = Field(
+        default=None,
+        description="A string column with the id of the run that last wrote the row, as `scdgen history` shows it.",
+    )
+
+    def names(self) -> tuple[tuple[str, str], ...]:
+        """Return (option, column name) of each column, in the table's order."""
+        listed = (("inserted_at", self.inserted_at), ("updated_at", self.updated_at), ("run_id", self.run_id))
+        return tuple((option, name) for option, name in listed if name is not None)
+
+
 class Table(Model):
     """The storage of the target: format, layout, properties and location."""
 
@@ -733,6 +755,12 @@ class Spec(Model):
         default=None,
         description="scd1: a column with the `sequence_by` of the row that `updated_at` is the time of, to order rows "
         "of the same time across batches; as `history.sequence`.",
+    )
+    audit: Annotated[Audit, Option(in_json="if_set")] = Field(
+        default=Audit(),
+        description="Columns after all others that say when a row was written, and by which run. They are compared "
+        "nowhere: a row that is right is not written. A run has one time and one id; a file that you paste takes "
+        "`current_timestamp()` and `uuid()`.",
     )
     schema_evolution: Annotated[Literal["fail", "add_columns"], Option(stored=NEW_ROWS)] = Field(
         default="fail", description="`add_columns`: new columns of the spec are added to the table."

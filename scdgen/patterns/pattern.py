@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
+from scdgen.facts.audit import audit_columns
 from scdgen.facts.base import Facts
 from scdgen.facts.built import Source
 from scdgen.facts.checks import KEY_NOT_NULL, UNIQUE_KEY, Checks, row_checks
@@ -51,9 +52,13 @@ class Pattern(PatternRules, ABC):
             {action: number for action, number in listed.items() if action in of_versions},
         )
 
-    @abstractmethod
     def columns(self, spec: Spec) -> tuple[Target, ...]:
         """Return every column of the target, in the table's order."""
+        return (*self.planned_columns(spec), *audit_columns(spec))
+
+    @abstractmethod
+    def planned_columns(self, spec: Spec) -> tuple[Target, ...]:
+        """Return the columns whose values are known before a run, as a plan shows them, in the table's order."""
 
     @abstractmethod
     def merge(self, source: Source) -> Facts:

@@ -75,7 +75,7 @@ class Scd0(Pattern):
     deletes: ClassVar[tuple[str, ...]] = ("ignore",)
     written_actions: ClassVar[tuple[str, ...]] = ("new",)
 
-    def columns(self, spec: Spec) -> tuple[Target, ...]:
+    def planned_columns(self, spec: Spec) -> tuple[Target, ...]:
         """Return the columns of the spec."""
         return Target.of(spec)
 
@@ -86,7 +86,7 @@ class Scd0(Pattern):
     def plan(self, source: Source) -> Scd0Plan:
         """Return a view of the rows that would be inserted, a row per key of the source."""
         merge, keys = _merge(source), source.key_names
-        shape = PlanShape(merge.target, keys, self.columns(source.spec), merge.on, place=keys)
+        shape = PlanShape(merge.target, keys, self.planned_columns(source.spec), merge.on, place=keys)
         return Scd0Plan(shape, merge)
 
     def conflicting(self, source: Source) -> tuple[str, ...]:

@@ -228,7 +228,7 @@ class Scd1(Pattern):
         time = [spec.updated_at] if spec.updated_at and spec.updated_at not in spec.columns else []
         return [*time, *([spec.sequence.name] if spec.sequence else [])]
 
-    def columns(self, spec: Spec) -> tuple[Target, ...]:
+    def planned_columns(self, spec: Spec) -> tuple[Target, ...]:
         """Return the columns of the spec, ``updated_at`` and ``sequence``."""
         added = [
             Target(sql.quote(name), sequence_type(spec), SEQUENCE_COMMENT, made_of=("sequence",))
@@ -253,7 +253,7 @@ class Scd1(Pattern):
         shape = PlanShape(
             target=merge.target,
             keys=batch.keys,
-            columns=self.columns(spec),
+            columns=self.planned_columns(spec),
             on=merge.on,
             place=batch.keys,
             changing=tuple(field.name for field in batch.stored),

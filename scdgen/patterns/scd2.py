@@ -141,7 +141,7 @@ class Scd2(Pattern):
         parts += [f"open_end {history.open_end}"] if history.open_end is not None else []
         return {HISTORY: ", ".join(parts), TRACKED: names_as_json(spec.tracked)}
 
-    def columns(self, spec: Spec) -> tuple[Target, ...]:
+    def planned_columns(self, spec: Spec) -> tuple[Target, ...]:
         """Return the columns of the spec, then the history columns."""
         history = spec.history
         time, flag = history.type.upper(), history.is_current
@@ -196,7 +196,7 @@ class Scd2(Pattern):
         shape = PlanShape(
             target=merge.target,
             keys=keys,
-            columns=self.columns(spec),
+            columns=self.planned_columns(spec),
             on=merge.on,
             place=(*keys, "_scd_start"),
             changing=merge.updated,

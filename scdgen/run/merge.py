@@ -16,8 +16,6 @@ from scdgen.compile.steps import Existing, Part, Step, list_steps
 from scdgen.engine.engine import Engine, SourceCounts
 from scdgen.facts.columns import Target
 from scdgen.facts.counts import describe_newer
-from scdgen.facts.source import RUN
-from scdgen.facts.variables import Variable
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run import delta
@@ -115,7 +113,8 @@ class Attempt:
             if self.job.adopt:
                 require_passed(expected, check_table(self.engine, expected))
             existing = Existing(self.additions, self.table.lacks, self.job.adopt)
-        self.steps = list_steps(self.compiled, existing, self.job.infer, self.job.counts_source)
+        given = self.job.infer, self.job.counts_source, self.job.record.run
+        self.steps = list_steps(self.compiled, existing, *given)
 
     def play(self, step: Step) -> None:
         """Run the statements of a step, and keep what they return."""
@@ -136,8 +135,6 @@ class Attempt:
                     self.engine.execute(step.statements)
             case Part.COUNTS:
                 self.source_counts = self.engine.count_source(self.compiled.spec, step.statements[0])
-            case Part.REJECTS:
-                self._quarantine(step.statements)
             case Part.MERGE:
                 if not self.needless:
                     self.merge_counts = self._merge(step.statements[0])
@@ -183,14 +180,6 @@ class Attempt:
     def _create_views(self, step: Step, columns: Iterable[str], always: bool) -> None:
         names = (self.spec.views.current, self.spec.views.overlay)
         self.table.create_views(names, step.statements, columns, always)
-
-    def _quarantine(self, statements: Sequence[str]) -> None:
-        """Keep the rows that are rejected. If the run fails later, the next one finds them there."""
-        *before, merge = statements
-        self.engine.execute(before)
-        run_id = sql.text_literal(self.job.record.run)
-        self.engine.declare(Variable(RUN, "STRING", run_id))  # instead of the script's own id
-        self.engine.execute([merge])
 
     def _merge(self, merge: str) -> dict[str, Any]:
         """Run the MERGE, and return the counts of its row; Delta returns none for a batch that it skips."""

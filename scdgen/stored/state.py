@@ -103,9 +103,14 @@ def find_missing(spec: Spec, stored: Iterable[str]) -> list[Target]:
 
 
 def find_added(spec: Spec, stored: Stored) -> tuple[Target, ...]:
-    """Return the columns that a run adds with ``schema_evolution: add_columns``: those of the spec but for its keys."""
-    missing = ((sql.unquote(column.name), column) for column in find_missing(spec, stored.columns))
-    return tuple(column for name, column in missing if name in spec.columns and name not in spec.keys)
+    """Return the columns that a run adds with ``schema_evolution: add_columns``."""
+    addable = _list_addable(spec)
+    return tuple(column for column in find_missing(spec, stored.columns) if sql.unquote(column.name) in addable)
+
+
+def _list_addable(spec: Spec) -> set[str]:
+    """Return the columns of which stored rows can have NULL: those of the spec but for its keys, and of its audit."""
+    return {*spec.columns, *(name for _, name in spec.audit.names())} - {*spec.keys}
 
 
 def compare(stored: Stored, spec: Spec, adopt: bool = False) -> list[Line]:
@@ -131,6 +136,7 @@ class _Comparison:
 
     def __init__(self, stored: Stored, spec: Spec, by_properties: bool):
         self.stored, self.spec, self.by_properties = stored, spec, by_properties
+        self.addable = _list_addable(spec)
         self.targets = {sql.unquote(column.name): column for column in pattern_of(spec).columns(spec)}
         self.options = {name: option for option, name in spec.history_columns}
         self.wanted = definition(spec)
@@ -166,6 +172,8 @@ class _Comparison:
             return ".".join(locate_history_column(self.options[name]))
         if name in self.spec.columns:
             return f"columns.{name}"
+        if option := {audit: option for option, audit in self.spec.audit.names()}.get(name):
+            return f"audit.{option}"
         return "updated_at" if name == self.spec.updated_at else "sequence"
 
     @property
@@ -194,8 +202,7 @@ class _Comparison:
             kind = self._old_history[0] if self.options.get(name) in TIMES else ""
             sort = Sort(as_stored(kind or column.type), self._role(name, self.new_roles))
             # A run adds a column without a question if stored rows do not depend on the one that it may be.
-            is_new = name in self.spec.columns and name not in self.spec.keys
-            if not (is_new and self._grows and sort.role != "tracked"):
+            if not (name in self.addable and self._grows and sort.role != "tracked"):
                 come[name] = sort
         return guess_renames(gone, come, self.options)
 
@@ -224,7 +231,7 @@ class _Comparison:
             others = []
             if name in self.spec.keys:
                 others = ["name another target"]
-            elif name in self.spec.columns:
+            elif name in self.addable:
                 tracked = self.old_roles.get(old.lower()) == "tracked"
                 others = [f"remove '{old}' from the property {TRACKED}"] if tracked else []
                 others += [] if self._grows else ["set schema_evolution: add_columns"]
@@ -323,7 +330,7 @@ class _Comparison:
                 continue
             place, kind = self._place(name), column.type
             add = Step("add", column.name, type=kind)
-            if name not in self.spec.columns:
+            if name not in self.addable and name not in self.spec.keys:
                 option = self.options.get(name)
                 steps = tuple(add_history_column(self.early, option, name)) if option else (add,)
                 fix = "take it out of the spec or add it" if steps else "take it out of the spec, or add and fill it"

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from scdgen import DataError, Spec, load_spec_text
 from scdgen.cases.duck import DuckWorld
-from scdgen.cases.play import Outcome
+from scdgen.cases.play import Outcome, RunNumbers
 from scdgen.sql import quote
 from scdgen.sql.tokens import DIALECT
 from tests.conftest import runnable
@@ -28,8 +28,11 @@ from tests.support.random_specs import (
 from tests.support.reference import (
     Change,
     History,
+    Key,
     Meaning,
     RefusedError,
+    Stamps,
+    audited,
     infer,
     merge_changes,
     merge_current,
@@ -152,12 +155,14 @@ def play(side: Side, whole: Case, batches: int = BATCHES, plans: Plans = "every"
     """
     first = whole.before() if whole.grows else whole
     state: Any = {whole.meaning.reserved: [unknown(first)]} if whole.meaning.reserved else {}
+    audit = Audit(side)
     for number in range(batches):
         case, last = whole.before() if whole.grows and number == 0 else whole, number == batches - 1
         if whole.grows and number == 1:
             _widen(whole, state)
+            audit.widen(rows_of(whole, state, audit.now))
         planned = plans == "every" or (plans == "last" and last)
-        batch = Batch(side, case, number, f"seed {whole.seed}, batch {number}\n{case.text}", planned)
+        batch = Batch(side, case, number, f"seed {whole.seed}, batch {number}\n{case.text}", planned, audit)
         state = batch.check(state, again=again and last)
     spec = batch.spec
     if plans == "none":
@@ -176,11 +181,71 @@ def _load(text: str, name: str) -> Spec:
     return load_spec_text(text, name=name)
 
 
+def rows_of(case: Case, state: Any, now: Any) -> dict[Key, Any]:
+    """What the table stores of each row but for its audit, by its key and start; ``now`` is the time of the run."""
+    if case.scd1:
+        return {key: dict(values) for key, values in state.items()}
+    how = replace(case.how, open_end=now) if case.how.open_end == LAST_RUN else case.how
+    return {
+        (*key, version.start): written({key: [version]}, how) for key, versions in state.items() for version in versions
+    }
+
+
+class Audit:
+    """The run of each row, in the reference and in the table."""
+
+    def __init__(self, side: Side):
+        self.side = side
+        self.rows: dict[Key, tuple[Any, Stamps]] = {}
+        self.now: Any = None
+        self._numbers, self._run = RunNumbers(), 0
+
+    def widen(self, rows: Mapping[Key, Any]) -> None:
+        """Give the stored rows the column that was added, and no run."""
+        self.rows = {name: (row, (None, None)) for name, row in rows.items() if name in self.rows}
+
+    def step(self, case: Case, before: Any, inferred: Any, after: Any, now: Any) -> None:
+        """Follow a run: from a state by the one with its inferred members to the last one."""
+        self._run += 1
+        if case.infers:
+            rows = rows_of(case, inferred, self.now)
+            self.rows = audited(self.rows, rows, self._run, _moved(before, inferred))
+        moved = {} if case.scd1 or case.versions else _moved(inferred, after)
+        self.now = now
+        self.rows = audited(self.rows, rows_of(case, after, now), self._run, moved)
+
+    def check(self, case: Case, spec: Spec, label: str) -> None:
+        """Compare the columns of the table."""
+        options = dict(spec.audit.names())
+        if not options:
+            return
+        names = [*case.how.keys, *([] if case.scd1 else ["begins"]), *options.values()]
+        found = self.side.read(f"SELECT {', '.join(map(quote, names))} FROM {spec.target}")[1]
+        size = len(names) - len(options)
+        assert not self._numbers.note([row[size:] for row in found], self._run), f"{label}\nseveral times or ids"
+        stored = {row[:size]: tuple(map(self._numbers.of, row[size:])) for row in found}
+        place = {"inserted_at": 0, "updated_at": 1, "run_id": 1}
+        meant = {name: tuple(stamps[place[option]] for option in options) for name, (_, stamps) in self.rows.items()}
+        assert stored == meant, label
+
+
+def _moved(before: Any, after: Any) -> dict[Key, Key]:
+    """The inferred members whose version begins at another time: new name -> old name."""
+    return {
+        (*key, after[key][0].start): (*key, versions[0].start)
+        for key, versions in before.items()
+        if key in after and versions[0].inferred and versions[0].start != after[key][0].start
+    }
+
+
 class Batch:
     """One batch of a case, merged by Spark and by the reference."""
 
-    def __init__(self, side: Side, case: Case, number: int, label: str, planned: bool = True):
+    def __init__(
+        self, side: Side, case: Case, number: int, label: str, planned: bool = True, audit: Audit | None = None
+    ):
         self.side, self.case, self.label, self.planned = side, case, label, planned
+        self.audit = audit or Audit(side)
         self.rows, self.now = batch_rows(case, KEYS, number)
         names = case.how.columns
         self.kept = [
@@ -204,6 +269,7 @@ class Batch:
             return state
         result = self.run()
         assert self.stored() == self.written(expected), self.label
+        self._check_audit(state, expected)
         bad = [row for row in self.kept if row.at is None or (None in row.key and not row.truncates)]
         skipped = [row for row in bad if row.at is not None or "effective_at" in self.case.document["source"]]
         assert result.skipped == len(skipped), self.label
@@ -234,7 +300,12 @@ class Batch:
                 or len(self.case.how.tracked) < len({"a", "b", "c"} & {*self.case.how.columns})
             )
             assert self.stored() == self.written(replayed), f"{self.label}\nagain"
+        self._check_audit(expected, replayed)
         return replayed
+
+    def _check_audit(self, before: Any, after: Any) -> None:
+        self.audit.step(self.case, before, self._inferred(before), after, self.now)
+        self.audit.check(self.case, self.spec, self.label)
 
     def _refuse(self, rule: str) -> None:
         try:
@@ -268,8 +339,7 @@ class Batch:
         case = self.case
         if case.refuses and any(map(case.breaks, case.selected(self.rows))):
             raise RefusedError("expectation_not_q")
-        if case.infers:
-            state = infer(state, [(fact[:-1], fact[-1]) for fact in self.facts], case.values, case.meaning.reserved)
+        state = self._inferred(state)
         if not case.scd1:
             if case.versions:
                 return replace_histories(state, self.kept, case.meaning)
@@ -282,6 +352,13 @@ class Batch:
                 state, self.kept, self.meaning, merges, case.updated_at, self.now, case.sequence
             )
         return merge_current(state, self.kept, case.meaning, merges, case.updated_at, case.sequence)
+
+    def _inferred(self, state: Any) -> Any:
+        """The state after members were inferred, if the case does that."""
+        case = self.case
+        if not case.infers:
+            return state
+        return infer(state, [(fact[:-1], fact[-1]) for fact in self.facts], case.values, case.meaning.reserved)
 
     @property
     def meaning(self) -> Meaning:

@@ -106,7 +106,7 @@ class Case:
         """The case of the first batch, before the column c is added."""
         document = copy.deepcopy(self.document)
         del document["columns"]["c"], document["schema_evolution"]
-        for name in ("expectations", "quarantine"):  # which read the column
+        for name in ("expectations", "quarantine", "audit"):  # the first two read the column
             document.pop(name, None)
         less = [name for name in self.how.tracked if name != "c"]
         nulls = {name: how for name, how in self.meaning.nulls.items() if name != "c"}
@@ -240,6 +240,7 @@ def make_combined_case(seed: int, target: str, folder: str) -> Case:
         _add_members(case, drawn.random() < 0.7)
     if drawn.random() < 0.3:
         case.document.setdefault("table", {})["format"] = "delta"
+    _add_audit(case)
     if drawn.random() < 0.5:
         least = 0 if case.meaning.allow_empty or changes else 1
         case.sizes = tuple(drawn.choice([None, None, least, 1]) for _ in range(3))
@@ -495,6 +496,14 @@ def _add_sequence(case: Case) -> None:
     (document if case.scd1 else document["history"])["sequence"] = stored
     case.meaning = replace(case.meaning, keeps_sequence=True)
     case.how = replace(case.how, sequence=True)
+
+
+def _add_audit(case: Case) -> None:
+    """Columns with the run that wrote a row, drawn apart; a spec that grows gets them with its column c."""
+    drawn = random.Random(f"{case.seed} audit")
+    if drawn.random() < 0.4:
+        named = {"inserted_at": "first_run_at", "updated_at": "last_run_at", "run_id": "run"}
+        case.document["audit"] = {option: name for option, name in named.items() if drawn.random() < 0.7}
 
 
 def _add_overlays(case: Case) -> None:

@@ -13,6 +13,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -705,6 +706,30 @@ def _with_stored(
     chosen = live[0 if stores.oldest else -1]
     order = stores.of(chosen)
     return result | (order if stores.replaces(chosen, stored) else {column: stored[column] for column in order})
+
+
+Stamps = tuple[int | None, int | None]
+"""The number of the run that first wrote a row, and of the one that last did; NULL for a run before ``audit``."""
+
+
+def audited(
+    stored: Mapping[Key, tuple[Any, Stamps]],
+    rows: Mapping[Key, Any],
+    run: int,
+    moved: Mapping[Key, Key] = MappingProxyType({}),
+) -> dict[Key, tuple[Any, Stamps]]:
+    """Section 7, audit: what a run leaves of each row and its stamps. A row that is right is not written.
+
+    Rows are named by their key and, with versions, their start; ``moved`` is new name -> the one that is stored.
+    """
+    left = {name: found for name, found in stored.items() if name not in moved.values()}
+    left |= {name: stored[old] for name, old in moved.items()}
+    return {
+        name: (row, left[name][1] if left[name][0] == row else (left[name][1][0], run))
+        if name in left
+        else (row, (run, run))
+        for name, row in rows.items()
+    }
 
 
 def sha256(values: Iterable[Any] | Mapping[str, Any]) -> str:

@@ -221,10 +221,18 @@ JOIN: list[Change] = [
 ]
 # Options that a join refuses, besides those that name its columns or their source in another way.
 _NOT_OF_JOIN = {"source", "keys", "bad_rows", "columns.name.from"}
+_RUN_COLUMNS = {"inserted_at": "dw_inserted_at", "updated_at": "dw_updated_at", "run_id": "dw_run_id"}
+AUDIT: list[Change] = [
+    ("audit", _RUN_COLUMNS),
+    ("audit.run_id", "run"),
+    ("audit.run_id", "job"),
+    ("audit.updated_at", "Last change"),
+    ("audit", {"inserted_at": "loaded_at", "updated_at": "touched_at"}),
+]
 VARIATIONS: dict[str, list[Change]] = {
-    "2c": [*EVERYWHERE, *SCD2, *CHANGES, ("late_arriving", "fail")],
-    "2s": [*EVERYWHERE, *SCD2, *SNAPSHOT],
-    "2v": [*(change for change in [*EVERYWHERE, *SCD2] if change[0] not in _NOT_OF_VERSIONS), *VERSIONS],
+    "2c": [*EVERYWHERE, *SCD2, *CHANGES, ("late_arriving", "fail"), *AUDIT],
+    "2s": [*EVERYWHERE, *SCD2, *SNAPSHOT, *AUDIT],
+    "2v": [*(change for change in [*EVERYWHERE, *SCD2] if change[0] not in _NOT_OF_VERSIONS), *VERSIONS, *AUDIT],
     "2j": [
         *(
             change
@@ -232,9 +240,10 @@ VARIATIONS: dict[str, list[Change]] = {
             if change[0] not in _NOT_OF_VERSIONS | _NOT_OF_JOIN and change[0].split(".")[0] not in _NOT_OF_JOIN
         ),
         *JOIN,
+        *AUDIT,
     ],
-    "1c": [*EVERYWHERE, *SCD1, *CHANGES],
-    "1s": [*EVERYWHERE, *SCD1, *SNAPSHOT],
+    "1c": [*EVERYWHERE, *SCD1, *CHANGES, *AUDIT],
+    "1s": [*EVERYWHERE, *SCD1, *SNAPSHOT, *AUDIT],
 }
 # The kinds of VARIATIONS as parameters of a test: changes in `make check`, and all kinds with the long tests.
 KINDS = [pytest.param(kind, marks=() if kind in {"1c", "2c"} else pytest.mark.long) for kind in VARIATIONS]
@@ -312,6 +321,15 @@ COMBINED: list[tuple[str, list[Change]]] = [
     *((kind, [("source.sets", "split(parts, ',')"), CHANGES[0], *more]) for kind, more in _PARTIAL),
     *(("1c", [("source.truncate_when", "op = 'T'"), ("source.sequence_by", ["lsn"]), *more]) for more in _TRUNCATED),
     *((kind, [("expectations", _RULES), ("quarantine", "crm.rejected"), *more]) for kind, more in _EXPECTED),
+    *(
+        (kind, [AUDIT[0], *more])
+        for kind, more in (
+            ("2c", [_INFERRED, ("members.unknown", {"id": 0, "region": "none"}), ("history.open_end", "last_run")]),
+            ("2s", [("source.effective_at", "happened"), ("columns.name.nulls", "fill"), _INFERRED]),
+            ("1c", [("columns.name.merge", "first"), CHANGES[0]]),
+            ("1c", [("expectations", _RULES), ("quarantine", "crm.rejected")]),
+        )
+    ),
 ]
 
 

@@ -12,6 +12,7 @@ ERRORS = "test_errors.py::test_error"
 COMBINED = "test_random.py::test_random_combination"
 
 ENGINE = (
+    "test_audit.py::test_rows_have_the_id_of_their_commit",
     "test_change_feed.py::test_change_feed_of_an_overwritten_table",
     "test_check_command.py::test_custom_checks",
     "test_concurrency.py::test_conflicting_run_is_retried",

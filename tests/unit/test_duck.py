@@ -125,6 +125,29 @@ def test_cases_of_a_file_are_played(tmp_path: Path) -> None:
     play_file(tmp_path, FILE)
 
 
+def test_given_rows_are_of_no_run(tmp_path: Path) -> None:
+    given = "given: |\n    id | city | valid_from | valid_to\n    9  | Bonn | 2024-01-01 | NULL\n"
+    text = FILE.partition("  tables:")[0] + f"  {given}"
+    text += """  batches:
+  - tables:
+      crm.closed: |
+        name
+    rows: |
+      id | city | at
+      9  | Rome | 2024-03-01
+    expect: |
+      id | city | first_run | run
+      9  | Bonn | NULL      | 1
+      9  | Rome | 1         | 1
+"""
+    (tmp_path / "customer.yml").write_text(f"{SPEC_OF_FILE}audit: {{inserted_at: first_run, run_id: run}}\n")
+    (tmp_path / "customer.test.yml").write_text(text)
+    (case,) = read_case_file(tmp_path / "customer.test.yml")
+    world = DuckWorld()
+    play(case, world)
+    world.database.close()
+
+
 @pytest.mark.parametrize(
     ("right", "wrong", "message"),
     [

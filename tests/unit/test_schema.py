@@ -72,6 +72,7 @@ bad_rows: fail
 conflicts: fail
 updated_at: changed
 sequence: {name: lsn, type: bigint}
+audit: {inserted_at: dw_inserted_at, updated_at: dw_updated_at, run_id: dw_run_id}
 snapshot:
   taken_at: current_timestamp()
   scope: null

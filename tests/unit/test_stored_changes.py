@@ -108,6 +108,8 @@ CASES: list[tuple[str, str, Any, list[str], list[str]]] = [
     ("2c", "history.sequence", "seq",
      [f"history.sequence: none -> seq: {LACKS}, {STOPS}; take it out of the spec or add it; {KEEP}:"],
      [f"ALTER TABLE {T} ADD COLUMN seq BIGINT;"]),
+    ("1c", "audit.run_id", "run", [f"audit.run_id: none -> STRING: {LACKS}, {STOPS}; set schema_evolution: add_columns "
+     "or take it out of the spec"], []),
     ("2c", "bad_rows", "skip", [], []),
     ("2c", "late_arriving", "ignore", [], []),
     ("1s", "snapshot.max_deleted", 0.5, [], []),
