@@ -36,13 +36,21 @@ class Scripts:
     """The SQL of one spec: a text per file, empty if the spec needs none."""
 
     create: str
+    """The statements that create the table, and its unknown member."""
     merge: str
+    """The MERGE of the source into the table, after the variables that it needs."""
     plan: str
+    """The view of what the MERGE would do, and queries that show it."""
     checks: str
+    """A query per check, of the rows that break it."""
     views: str
+    """The views ``current`` and ``overlay``, and the table function ``as_of``."""
     lookups: str = ""
+    """The views of facts, each with the version of its key."""
     rejects: str = ""
+    """The MERGE of rows that break an expectation into the quarantine."""
     infer: str = ""
+    """The MERGE that adds inferred members."""
 
     def files(self) -> dict[str, str]:
         """Return file name -> text, without the empty ones."""
@@ -55,13 +63,21 @@ class Files:
     """The SQL of one spec as statements: a script per file, without statements if the spec needs none."""
 
     create: Script
+    """create.sql, which creates the table."""
     merge: Script
+    """merge.sql, which merges the source into it."""
     plan: Script
+    """plan.sql, which shows what that would do."""
     checks: Script
+    """checks.sql, which finds rows that break a rule."""
     views: Script
+    """views.sql, which creates the views of the table."""
     lookups: Script
+    """lookups.sql, which creates the views of facts."""
     rejects: Script
+    """rejects.sql, which keeps the rows that break an expectation."""
     infer: Script
+    """infer.sql, which adds inferred members."""
 
     @classmethod
     def of(cls, texts: Scripts) -> Files:
@@ -79,16 +95,20 @@ FILES = tuple(f"{field.name}.sql" for field in fields(Files))
 
 @dataclass(frozen=True)
 class Compiled:
-    """A spec with its source and params filled in, and its checked SQL.
-
-    ``counts`` is the query that counts what the MERGE does, ``None`` if only plan.sql can count it. It counts the rows
-    of each action, and the unchanged keys, after the statements before the MERGE, in the same session.
-    """
+    """A spec and its checked SQL."""
 
     spec: Spec
+    """The spec, with its source and params filled in."""
     files: Files
+    """The statements of each file."""
     counts: str | None
+    """The query that counts what the MERGE does; ``None`` if only plan.sql can count it.
+
+    It counts the rows of each action, and the unchanged keys, after the statements before the MERGE, in the same
+    session.
+    """
     compiler: Compiler
+    """What has rendered the SQL."""
 
     def with_target(self, name: str) -> Compiled:
         """Render the SQL for another relation than the target; it was checked with the target's name."""

@@ -22,33 +22,43 @@ from scdgen.sql.tokens import DIALECT
 
 @dataclass(frozen=True)
 class Input:
-    """An input; ``kind``: ``column`` of the source, ``fact``, ``param``, ``table``, or ``value``.
+    """An input of a column or of a decision."""
+
+    kind: str
+    """``column`` of the source, ``fact``, ``param``, ``table``, or ``value``.
 
     ``fact`` is a column of the facts of a lookup or of inferred members, and ``value`` a constant expression.
     """
-
-    kind: str
     name: str
+    """Its name, of a param with a colon; of a ``value`` the text of the expression."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """A column of the target, or (``rule``) a decision on whole rows: its inputs, and those that only decide."""
+    """A column of the target or of a view, or a decision on whole rows."""
 
     name: str
+    """The name of the column, after that of its view and a dot; or what is decided, such as ``which rows are read``."""
     of: tuple[Input, ...]
+    """The inputs that the column is computed from; none for a decision."""
     by: tuple[Input, ...] = ()
+    """The inputs that only decide."""
     rule: bool = False
+    """Whether it is a decision on whole rows."""
 
 
 @dataclass(frozen=True)
 class Lineage:
-    """The lineage of one spec; ``tables`` are those that its SELECT reads, if it has one."""
+    """The lineage of one spec."""
 
     source: str
+    """The table or path that the spec reads, or words for its SELECT or join."""
     target: str
+    """The name of the target, as in the spec."""
     tables: tuple[str, ...]
+    """The names of the tables that its SELECT or join reads; empty if it has neither."""
     made: tuple[Made, ...]
+    """The columns of the target, then those of views, then the decisions."""
 
 
 def lineage(spec: Spec) -> Lineage:

@@ -21,28 +21,30 @@ THIS, ROWS = "_scd_this", "_scd_rows"
 
 @dataclass(frozen=True)
 class Model:
-    """A model of dbt: the name in its macros, its spec, and the MD5 of its options as JSON with sorted keys.
-
-    The target of the spec is :data:`THIS`, and the table of its source is :data:`ROWS`.
-    """
+    """A model of dbt."""
 
     name: str
+    """Its name in the names of its macros."""
     spec: Spec
+    """Its spec; the target is :data:`THIS`, and the table of its source is :data:`ROWS`."""
     digest: str
+    """The MD5 of its options as JSON with sorted keys."""
 
 
 @dataclass(frozen=True)
 class Macro(Facts, template="macro.sql.j2"):
-    """The file of a model: ``create`` are statements, ``merge`` is one, all of them text that Jinja reads.
-
-    ``facts`` is a literal of Jinja: the digest of the options, and the properties of the table that rows depend on.
-    """
+    """The file of a model. Its SQL is text that Jinja reads."""
 
     name: str
+    """The name of the model in the names of its macros."""
     origin: str
+    """The file with the options that it is generated from."""
     facts: str
+    """A literal of Jinja: the digest of the options, and the properties of the table that rows depend on."""
     create: tuple[str, ...]
+    """The statements of create.sql, without semicolons."""
     merge: str
+    """The statements of merge.sql as one script."""
 
 
 def render_macro(model: Model, compiler: Compiler) -> str:

@@ -37,6 +37,7 @@ class SourceRows(Facts, template="source_rows.sql.j2"):
     """The typed rows of the source."""
 
     rows: Rows
+    """The steps that read them."""
 
 
 @dataclass(frozen=True)
@@ -86,17 +87,18 @@ def plan_sample(spec: Spec, limit: int) -> PlanSample:
 
 @dataclass(frozen=True)
 class Show(Facts, template="show.sql.j2"):
-    """show.sql: the rows of a table.
-
-    ``keys`` are (column, type, text) of the key to show, ``at`` is a time as text. ``current`` leaves out versions that
-    ended; ``deleted`` includes versions that are deletes.
-    """
+    """show.sql: the rows of a table."""
 
     read: Read
+    """How the table is read."""
     keys: tuple[tuple[str, str, str], ...]
+    """(quoted column, type, value as text) of the key to show; empty for all keys."""
     at: str | None
+    """The time at which a version is valid, as text; ``None`` for any."""
     current: bool
+    """Whether versions that ended are left out."""
     deleted: bool
+    """Whether versions that are deletes are included."""
 
 
 def versions_query(spec: Spec, keys: Mapping[str, object], as_of: object, current: bool, deleted: bool = False) -> Show:
@@ -123,13 +125,12 @@ def _typed_keys(spec: Spec, keys: Mapping[str, object]) -> tuple[tuple[str, str,
 
 @dataclass(frozen=True)
 class Given(Facts, template="given.sql.j2"):
-    """given.sql: a text column per value, (text, type): NULL if it does not convert to its type.
-
-    ``ordered`` adds a column: whether the second-last value is less than the last one.
-    """
+    """given.sql: a text column per value; NULL if it does not convert to its type."""
 
     values: tuple[tuple[str, str], ...]
+    """(text, type) of each value."""
     ordered: bool
+    """Whether a last column says if the second-last value is less than the last one."""
 
 
 def given_query(values: Iterable[tuple[str, str]], ordered: bool = False) -> Given:
@@ -139,9 +140,10 @@ def given_query(values: Iterable[tuple[str, str]], ordered: bool = False) -> Giv
 
 @dataclass(frozen=True)
 class TakenAt(Facts, template="taken_at.sql.j2"):
-    """taken_at.sql: the time of a snapshot; ``name`` is its variable."""
+    """taken_at.sql: the time of a snapshot, as text."""
 
     name: str
+    """The session variable with the time."""
 
 
 def taken_query(spec: Spec) -> TakenAt | None:
@@ -154,18 +156,20 @@ def taken_query(spec: Spec) -> TakenAt | None:
 
 @dataclass(frozen=True)
 class DiffTimes(Facts, template="diff_times.sql.j2"):
-    """diff_times.sql: the keys that differ between two times, or all keys if ``unchanged``.
-
-    ``start`` and ``end`` are times as text; without ``end``, the open versions are compared. ``fields`` are the columns
-    of the spec, ``keys`` as in :class:`Show`.
-    """
+    """diff_times.sql: the keys that differ between two times."""
 
     read: Read
+    """How the table is read."""
     fields: tuple[Field, ...]
+    """The columns of the spec."""
     keys: tuple[tuple[str, str, str], ...]
+    """(quoted column, type, value as text) of the key to compare; empty for all keys."""
     start: str
+    """The first time, as text."""
     end: str | None
+    """The second time, as text; ``None`` to compare with the open versions."""
     unchanged: bool
+    """Whether keys that do not differ are included."""
 
 
 def diff_times_query(
@@ -192,25 +196,30 @@ def diff_times_query(
 
 @dataclass(frozen=True)
 class TableVersion:
-    """A version of a table in Delta's log; ``missing`` are the columns of the spec that it lacks, quoted."""
+    """A version of a table in Delta's log."""
 
     number: int
+    """Its number in the log."""
     missing: frozenset[str] = frozenset()
+    """The quoted names of the columns of the spec that it lacks."""
 
 
 @dataclass(frozen=True)
 class DiffRun(Facts, template="diff_run.sql.j2"):
-    """diff_run.sql: the rows that differ between two versions of a table, or all rows if ``unchanged``.
-
-    ``columns`` are the columns of the table that the spec has, ``keys`` as in :class:`Show`.
-    """
+    """diff_run.sql: the rows that differ between two versions of a table."""
 
     read: Read
+    """How the table is read."""
     columns: tuple[Target, ...]
+    """The columns of the table that the spec has."""
     keys: tuple[tuple[str, str, str], ...]
+    """(quoted column, type, value as text) of the key to compare; empty for all keys."""
     before: TableVersion
+    """The version before the run."""
     after: TableVersion
+    """The version after the run."""
     unchanged: bool
+    """Whether rows that do not differ are included."""
 
 
 def diff_run_query(
@@ -249,16 +258,18 @@ def required_rows(spec: Spec, lacks: Callable[[str], bool]) -> list[Unknown]:
 
 @dataclass(frozen=True)
 class CheckAll:
-    """The query of one row with a count per built-in check, in order, and a query per check of the rows that break it.
-
-    ``order`` orders the rows of each check's query, so that samples are deterministic.
-    """
+    """The queries of the built-in checks; each tuple has an entry per check, in one order."""
 
     counts: str
+    """The query of one row, with a count of broken rows per check."""
     names: tuple[str, ...]
+    """The names of the checks."""
     rows: tuple[str, ...]
+    """The queries of the rows that break a check."""
     order: tuple[tuple[str, ...], ...]
+    """The columns that order these rows, so that samples are deterministic."""
     hints: tuple[str, ...]
+    """The usual causes of a failure and how to fix them, each on one line."""
 
 
 def check_all(spec: Spec, compiler: Compiler, relation: str | None = None) -> CheckAll:
@@ -292,21 +303,26 @@ def check_all(spec: Spec, compiler: Compiler, relation: str | None = None) -> Ch
 
 @dataclass(frozen=True)
 class Diagnose(Facts, template="diagnose.sql.j2"):
-    """diagnose.sql: how many rows break ``rule``; ``sample`` are the columns that identify one of them.
-
-    ``broken`` are the conditions for a single row that breaks it; ``content`` and ``flags_deletes`` are what two
-    unordered rows of a key may not differ in, ``inferred`` is the column of inferred members.
-    """
+    """diagnose.sql: how many rows break a rule, and one of them."""
 
     rule: str
+    """The name of the rule."""
     target: str
+    """The quoted name of the table."""
     rows: Rows
+    """The steps that read the source."""
     sample: tuple[str, ...]
+    """The columns that identify a row that breaks the rule."""
     broken: tuple[str, ...]
+    """The conditions on a single row that breaks it; empty if rows are compared to find it."""
     content: tuple[str, ...]
+    """The values that two unordered rows of a key may not differ in."""
     flags_deletes: bool
+    """Whether a row may be a delete, which two such rows may not differ in either."""
     times: Times | None
+    """The times of a version; ``None`` for a table without versions."""
     inferred: str | None
+    """The column that flags inferred members, which make no row late; ``None`` without one."""
 
 
 def broken_rows(spec: Spec, rule: str) -> Diagnose | None:
@@ -339,12 +355,16 @@ def broken_rows(spec: Spec, rule: str) -> Diagnose | None:
 
 @dataclass(frozen=True)
 class SourceTypes(Facts, template="source_types.sql.j2"):
-    """source_types.sql: values without their casts, over the ``rows`` of the source, a ``table``, or neither."""
+    """source_types.sql: values without their casts."""
 
     casts: tuple[SourceCast, ...]
+    """The casts of the values."""
     rows: Rows | None = None
+    """The rows of the source that they are computed from; ``None`` if from none."""
     table: str | None = None
+    """The quoted name of the other table that they are computed from; ``None`` if from none."""
     alias: str | None = None
+    """The quoted alias of that table; ``None`` without one."""
 
     @property
     def view(self) -> str | None:
@@ -381,16 +401,21 @@ def _typed_values(spec: Spec, infer: bool) -> Iterator[SourceTypes]:
 
 @dataclass(frozen=True)
 class BadValues(Facts, template="bad_values.sql.j2"):
-    """bad_values.sql: a query about the casts of a source; ``ask`` is ``count``, ``cast`` or ``sample``.
-
-    A sample has the expressions ``texts`` as text, and the ``file`` of its row.
-    """
+    """bad_values.sql: a query about the casts of a source."""
 
     rows: Rows
+    """The rows of the source."""
     ask: str
+    """``count``, ``sample`` or ``cast``.
+
+    A count is how often each cast fails, a sample a row in which the first one does, and ``cast`` gets Spark's error.
+    """
     casts: tuple[SourceCast, ...]
+    """The casts; ``sample`` and ``cast`` ask about the first."""
     texts: tuple[str, ...] = ()
+    """The expressions that a sample has as text."""
     file: str = "NULL"
+    """The expression for the file of a sample's row."""
 
 
 def bad_values(

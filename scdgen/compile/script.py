@@ -18,12 +18,16 @@ _PARAM = "_scd_param_"  # a local variable has no qualifier, so that a column wo
 
 @dataclass(frozen=True)
 class Block(Facts, template="script.sql.j2"):
-    """A file: its name, its head (comments), its variables (name and type), its statements without semicolons."""
+    """A file as one script."""
 
     file: str
+    """The name of the file."""
     head: str
+    """The comment with which it begins."""
     variables: tuple[str, ...]
+    """Its local variables, each a name and a type."""
     statements: tuple[str, ...]
+    """Its statements with their comments, without semicolons."""
 
 
 def render_script(script: Script, compiler: Compiler, file: str = "merge.sql") -> str:

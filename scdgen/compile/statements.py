@@ -71,9 +71,10 @@ class Statement:
 
 @dataclass(frozen=True)
 class Script:
-    """The statements of a file, in order; none if a spec does not need the file."""
+    """The statements of a file."""
 
     statements: tuple[Statement, ...] = ()
+    """The statements, in order; none if a spec does not need the file."""
     end: str = ""
     """What follows the last statement."""
 

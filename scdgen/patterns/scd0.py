@@ -21,13 +21,18 @@ from scdgen.patterns.pattern import Pattern
 
 @dataclass(frozen=True)
 class Scd0Rows(Facts, template="scd0/rows.sql.j2"):
-    """templates/scd0/rows.sql.j2: the first row of each key. ``conflict`` is ``None`` if any of them may be taken."""
+    """templates/scd0/rows.sql.j2: the first row of each key."""
 
     rows: Rows
+    """The rows of the source."""
     keys: tuple[str, ...]
+    """The quoted names of the keys."""
     fields: tuple[Field, ...]
+    """The columns that come from a source row."""
     has_time: bool
+    """Whether a row has a time, which orders the rows of a key."""
     conflict: str | None
+    """The refusal of unordered rows that differ; ``None`` if any of them may be taken."""
 
     @property
     def values(self) -> tuple[Field, ...]:
@@ -45,11 +50,17 @@ class Scd0Merge(Facts, template="scd0/merge.sql.j2"):
     """merge.sql of scd0."""
 
     head: Head
+    """The header of the file."""
     session: Session
+    """The session variables."""
     target: str
+    """The quoted name of the table."""
     staging: Scd0Rows
+    """The facts of its steps, which end in the step "staged"."""
     on: tuple[str, ...]
+    """The conditions that join the stored rows (``t``) to the staged ones (``s``)."""
     columns: tuple[str, ...]
+    """The quoted names of the columns that an insert writes, besides those of ``session.audit``."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +68,7 @@ class Scd0Plan(PlanFacts, template="scd0/plan.sql.j2"):
     """plan.sql of scd0."""
 
     merge: Scd0Merge
+    """The facts of the MERGE."""
 
 
 class Scd0(Pattern):

@@ -33,26 +33,32 @@ from scdgen.sql.types import parse_type
 
 @dataclass(frozen=True)
 class Scd1Batch:
-    """The rows of a batch, for scd1/changes.sql.j2 and the macros of scd1/_rows.sql.j2.
-
-    ``stored`` are the columns that are written besides the keys, ``updated_at`` the column that keeps the time, which
-    the table has besides the spec's columns if ``adds_time``, and ``sequence`` the one that keeps the order of rows of
-    that time. ``conflict`` is ``None`` if no rows can conflict, or if
-    any of them may be taken (``takes_any``). ``partial``: a row says which columns it sets.
-    """
+    """The rows of a batch, for scd1/changes.sql.j2 and the macros of scd1/_rows.sql.j2."""
 
     rows: Rows
+    """The rows of the source."""
     keys: tuple[str, ...]
+    """The quoted names of the keys."""
     fields: tuple[Field, ...]
+    """The columns that come from a source row."""
     stored: tuple[Field, ...]
+    """The columns that are written besides the keys: those of the spec, then those that the table has besides them."""
     updated_at: str | None
+    """The quoted name of the column that keeps the time; ``None`` without one."""
     sequence: str | None
+    """The quoted name of the column that keeps the order of rows of that time; ``None`` without one."""
     adds_time: bool
+    """Whether the table has ``updated_at`` besides the spec's columns."""
     has_time: bool
+    """Whether a row has a time, which orders the rows of a key."""
     flags_deletes: bool
+    """Whether a row may be a delete."""
     partial: bool
+    """Whether a row says which columns it sets."""
     takes_any: bool
+    """Whether any of several unordered rows may be taken."""
     conflict: str | None
+    """The refusal of unordered rows that differ; ``None`` if none can, or if any of them may be taken."""
 
     @classmethod
     def of(cls, source: Source, rows: Rows) -> Scd1Batch:
@@ -148,39 +154,52 @@ def _order_time(fields: tuple[Field, ...], updated_at: str | None) -> tuple[Fiel
 
 @dataclass(frozen=True)
 class Scd1Changes(Facts, template="scd1/changes.sql.j2"):
-    """templates/scd1/changes.sql.j2. ``truncates``: a row may empty the table; ``tied`` refuses a row of its time.
-
-    ``tied`` is ``None`` if such a row is left out.
-    """
+    """templates/scd1/changes.sql.j2: a batch of changes as one row per key."""
 
     batch: Scd1Batch
+    """The rows of the batch."""
     target: str
+    """The quoted name of the table."""
     truncates: bool
+    """Whether a row may empty the table."""
     tied: str | None
+    """The refusal of a row of the time at which the table is emptied; ``None`` if such a row is left out."""
 
 
 @dataclass(frozen=True)
 class Scd1Snapshot(Facts, template="scd1/snapshot.sql.j2"):
-    """templates/scd1/snapshot.sql.j2: a full extract compared with the table. ``early`` refuses an old snapshot."""
+    """templates/scd1/snapshot.sql.j2: a full extract compared with the table."""
 
     batch: Scd1Batch
+    """The rows of the extract."""
     guards: Guards
+    """The limits of the extract."""
     target: str
+    """The quoted name of the table."""
     removes_missing: bool
+    """Whether keys that are missing from the extract are removed."""
     early: str | None
+    """The refusal of an extract older than a row that it removes; ``None`` if it removes none, or has no time."""
 
 
 @dataclass(frozen=True)
 class Scd1Merge(Facts, template="scd1/merge.sql.j2"):
-    """merge.sql of scd1. ``staging`` are the facts of its steps."""
+    """merge.sql of scd1."""
 
     head: Head
+    """The header of the file."""
     session: Session
+    """The session variables."""
     target: str
+    """The quoted name of the table."""
     batch: Scd1Batch
+    """The rows of the batch, as in ``staging``."""
     staging: Scd1Changes | Scd1Snapshot
+    """The facts of its steps."""
     on: tuple[str, ...]
+    """The conditions that join the stored rows (``t``) to the staged ones (``s``)."""
     columns: tuple[str, ...]
+    """The quoted names of the columns that an insert writes, besides those of ``session.audit``."""
 
     @property
     def reads_snapshot(self) -> bool:
@@ -208,6 +227,7 @@ class Scd1Plan(PlanFacts, template="scd1/plan.sql.j2"):
     """plan.sql of scd1."""
 
     merge: Scd1Merge
+    """The facts of the MERGE."""
 
 
 class Scd1(Pattern):

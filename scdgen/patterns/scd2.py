@@ -40,21 +40,26 @@ GAP_UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day")
 
 @dataclass(frozen=True)
 class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
-    """merge.sql of scd2.
-
-    ``staging`` are the facts of its steps, which end in the step "staged". ``on`` identifies a version,
-    ``updated`` are the columns that an update sets, ``closed`` those that closing a version sets.
-    """
+    """merge.sql of scd2."""
 
     head: Head
+    """The header of the file."""
     session: Session
+    """The session variables."""
     target: str
+    """The quoted name of the table."""
     staging: Scd2Changes | Scd2Snapshot | Scd2Versions
+    """The facts of its steps, which end in the step "staged"."""
     times: Times
+    """The times of a version."""
     on: tuple[str, ...]
+    """The conditions that join a stored version (``t``) to the staged one (``s``): key and start identify it."""
     columns: tuple[str, ...]
+    """The quoted names of the columns that an insert writes, besides those of ``session.audit``."""
     updated: tuple[str, ...]
+    """The quoted names of the columns that an update sets."""
     closed: tuple[str, ...]
+    """The quoted names of the columns that closing a version sets."""
 
     @property
     def deletes(self) -> str:
@@ -96,11 +101,14 @@ class Scd2Counts(Scd2Merge, template="scd2/counts.sql.j2"):
 
 @dataclass(frozen=True)
 class Scd2Plan(PlanFacts, template="scd2/plan.sql.j2"):
-    """plan.sql of scd2. ``deleted`` is the column that marks a delete; ``fills``: earlier versions may get values."""
+    """plan.sql of scd2."""
 
     merge: Scd2Merge
+    """The facts of the MERGE."""
     deleted: str | None
+    """The column that marks a delete; ``None`` without one."""
     fills: bool
+    """Whether a first known value is written into earlier versions."""
 
 
 class Scd2(Pattern):
