@@ -42,18 +42,20 @@ class Facts:
 
 @dataclass(frozen=True)
 class Head:
-    """The header of a file: its table and its spec.
-
-    ``feed`` is the one of several sources that the file reads, ``merge`` the name of its merge.sql, and ``rejects``
-    that of its rejects.sql, empty without a quarantine.
-    """
+    """The header of a file: its table and its spec."""
 
     target: str
+    """The quoted name of the table."""
     description: str | None
+    """The description of the table; ``None`` without one."""
     origin: str
+    """The file of the spec, on one line."""
     feed: str = ""
+    """The name of the source that the file reads; empty if the spec has only one."""
     merge: str = "merge.sql"
+    """The name of the merge.sql that reads this source."""
     rejects: str = ""
+    """The name of its rejects.sql; empty without a quarantine."""
 
     @classmethod
     def of(cls, spec: Spec) -> Head:

@@ -12,19 +12,24 @@ from scdgen.model.spec import Spec
 
 @dataclass(frozen=True)
 class Check:
-    """A built-in check. The macro ``condition`` of its ``template`` is true for a row that breaks it.
-
-    ``shape`` is the form of its query: ``rows`` (that meet the condition), ``repeated`` (groups of ``columns`` with
-    more than one row) or ``neighbours`` (versions next to the following one of their key). ``why`` is a comment in
-    checks.sql, ``hint`` the usual cause of a failure and how to fix it, on one line.
-    """
+    """A built-in check."""
 
     name: str
+    """Its name, also in the macro with its condition."""
     shape: str
+    """The form of its query: ``rows``, ``repeated`` or ``neighbours``.
+
+    These are rows that meet the condition, groups of ``columns`` with more than one row, and versions that meet it next
+    to the following one of their key.
+    """
     why: str
+    """What holds if it passes, as a comment in checks.sql."""
     hint: str
+    """The usual cause of a failure and how to fix it, on one line."""
     columns: tuple[str, ...] = ()
+    """The columns of a group of rows; empty for the other forms."""
     template: str = "_checks.sql.j2"
+    """The template whose macro ``condition`` is true for a row that breaks it."""
 
 
 UNIQUE_KEY = Check(
@@ -118,25 +123,32 @@ VERSION_CHECKS = (
 
 @dataclass(frozen=True)
 class Checks(Facts, template="checks.sql.j2"):
-    """The checks of a table.
-
-    ``times`` is ``None`` for a table without versions. ``required`` are the columns that may not be NULL, ``state``
-    what distinguishes two versions (empty if equal neighbours are allowed), ``gap_action`` the column that
-    distinguishes a delete from a gap, ``own`` the custom checks: name and query.
-    """
+    """The checks of a table."""
 
     head: Head
+    """The header of the file."""
     target: str
+    """The quoted name of the table."""
     keys: tuple[str, ...]
+    """The quoted names of the keys."""
     built_in: tuple[Check, ...]
+    """The built-in checks that apply to the table."""
     own: tuple[tuple[str, str], ...]
+    """(name, query) of the custom checks."""
     required: tuple[str, ...]
+    """The columns that may not be NULL."""
     times: Times | None = None
+    """The times of a version; ``None`` for a table without versions."""
     state: tuple[str, ...] = ()
+    """What distinguishes two versions; empty if equal neighbours are allowed."""
     gap_action: str | None = None
+    """The column that distinguishes a delete from a gap; ``None`` if none does."""
     flag: str | None = None
+    """The column that flags open versions; ``None`` without one."""
     hash_column: str | None = None
+    """The column with the hash of a version; ``None`` without one."""
     row_hash: str | None = None
+    """The expression for that hash; ``None`` without the column."""
 
 
 @dataclass(frozen=True)

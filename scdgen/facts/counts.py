@@ -20,10 +20,12 @@ REFRESHED = "refreshed"  # versions of which only the end was set to the time of
 
 @dataclass(frozen=True)
 class Counts:
-    """Word -> number of keys, and word -> number of versions (empty for a table without history)."""
+    """What happens to keys and to versions, in words and numbers."""
 
     keys: Mapping[str, int]
+    """Word -> number of keys."""
     versions: Mapping[str, int]
+    """Word -> number of versions; empty for a table without history."""
 
     def describe(self) -> str:
         """Describe the counts in one line.

@@ -17,16 +17,16 @@ from scdgen.sql.zones import UTC_NAMES
 
 @dataclass(frozen=True)
 class Environment:
-    """The rules for the session, tested with the rows, because statements are also pasted one by one.
-
-    ``zones`` are the names of the table's time zone, as literals; ``has_instants``: a value is a TIMESTAMP, which a
-    session may take for another type. ``settings`` and ``other_zone`` are the refusals.
-    """
+    """The rules for the session, tested with the rows, because statements are also pasted one by one."""
 
     zones: tuple[str, ...]
+    """The names of the table's time zone, as literals."""
     has_instants: bool
+    """Whether a value is a TIMESTAMP, which a session may take for another type."""
     settings: str
+    """The refusal of a session with other settings."""
     other_zone: str
+    """The refusal of a session in another time zone."""
 
     @classmethod
     def of(cls, spec: Spec) -> Environment:

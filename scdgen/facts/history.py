@@ -174,20 +174,22 @@ def _literal(value: object) -> str:
 
 @dataclass(frozen=True)
 class History:
-    """The history columns of one table, and how to write them.
-
-    ``columns`` is option -> quoted name in the table's order, ``derived`` the columns that are computed from a
-    version's start: quoted name -> (expression, type). ``sequence`` is the value of the column that keeps
-    ``sequence_by``, ``no_sequence`` that of a version that no row has opened; both are empty without that column.
-    """
+    """The history columns of one table, and how to write them."""
 
     times: Times
+    """The times of a version."""
     columns: dict[str, str]
+    """Option -> quoted name, in the table's order."""
     keys: tuple[Field, ...]
+    """The key columns."""
     tracked: tuple[Field, ...]
+    """The columns whose changes open a version."""
     derived: dict[str, tuple[str, str]]
+    """Quoted name -> (expression, type) of the columns that are computed from a version's start."""
     sequence: str = ""
+    """The value of the column that keeps ``sequence_by``; empty without that column."""
     no_sequence: str = ""
+    """Its value in a version that no row has opened; empty without that column."""
 
     @property
     def row_hash(self) -> str:

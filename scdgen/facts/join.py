@@ -13,19 +13,22 @@ from scdgen.model.spec import Spec
 
 @dataclass(frozen=True)
 class JoinedTable:
-    """A table of a join, by its quoted names.
-
-    ``keys`` are the keys of the spec in the target's types, ``start`` and ``until`` the times of a version, the second
-    NULL while it is open. ``where`` are the conditions on a row; ``named``: these expressions use the alias.
-    """
+    """A table of a join."""
 
     alias: str
+    """Its quoted alias."""
     table: str
+    """Its quoted name."""
     keys: tuple[str, ...]
+    """The expressions for the keys of the spec, in the target's types."""
     start: str
+    """The expression for the start of a version."""
     until: str
+    """The expression for the exclusive end of a version, NULL while it is open."""
     where: tuple[str, ...]
+    """The conditions on a row."""
     named: bool
+    """Whether the start, the end or a condition uses the alias."""
 
     @property
     def label(self) -> str:
@@ -35,19 +38,20 @@ class JoinedTable:
 
 @dataclass(frozen=True)
 class Join:
-    """The steps from several tables with versions to the rows of one history.
-
-    ``keys`` are the quoted keys of the target; the tables have them as ``stored``. ``since`` is the time from which a
-    version must start or end for its key to be read. ``no_key``, ``no_start`` and ``empty`` (it does not end after its
-    start) refuse a version.
-    """
+    """The steps from several tables with versions to the rows of one history."""
 
     tables: tuple[JoinedTable, ...]
+    """The joined tables, in the order of the spec."""
     keys: tuple[str, ...]
+    """The quoted keys of the target; the tables have them as ``stored``."""
     since: str | None
+    """The time from which a version must start or end for its key to be read; ``None`` to read every key."""
     no_key: str
+    """The refusal of a version without a key."""
     no_start: str
+    """The refusal of a version without a start."""
     empty: str
+    """The refusal of a version that does not end after its start."""
 
     @property
     def stored(self) -> tuple[str, ...]:

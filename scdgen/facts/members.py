@@ -16,31 +16,40 @@ from scdgen.sql.layout import named_as, negated
 
 @dataclass(frozen=True)
 class Infer(Facts, template="infer.sql.j2"):
-    """infer.sql: a version for each key that ``facts`` name and the table lacks.
-
-    ``given`` are the keys of a fact, ``at`` is its time; ``environment`` are the rules for the session. A fact from the
-    ``open_end`` on, or one that breaks the condition ``reserved`` (it has the key of the unknown member), infers
-    nothing. ``values`` are the columns of the new versions, ``no_next`` is their end; ``version`` are all columns,
-    computed from these, each with its name. ``moved`` are the columns that depend on ``start``, ``flag`` is the one of
-    inferred members.
-    """
+    """infer.sql: a version for each key that facts name and the table lacks."""
 
     head: Head
+    """The header of the file."""
     target: str
+    """The quoted name of the table."""
     facts: str
+    """The quoted name of the table with the facts."""
     keys: tuple[str, ...]
+    """The quoted names of the keys."""
     columns: tuple[str, ...]
+    """The quoted names of the columns that an insert writes, besides those of ``audit``."""
     given: tuple[str, ...]
+    """The keys of a fact, each with its name."""
     at: str
+    """The expression for the time of a fact."""
     environment: Environment
+    """The rules for the session."""
     open_end: str | None
+    """The end of open versions, from which on a fact infers nothing; ``None`` if that is NULL."""
     reserved: str | None
+    """The condition on facts that do not name the unknown member, which is not inferred; ``None`` without one."""
     values: tuple[str, ...]
+    """The columns of a new version that the others are computed from, each with its name."""
     no_next: str
+    """The column with the start of what follows such a version: NULL."""
     version: tuple[str, ...]
+    """All columns, computed from these, each with its name."""
     moved: tuple[str, ...]
+    """The columns that depend on the start, which an earlier fact moves."""
     flag: str
+    """The column that flags inferred members."""
     start: str
+    """The column with the start of a version."""
     audit: Audit
     """The columns that are set to variables of the run."""
 
@@ -79,17 +88,18 @@ class Infer(Facts, template="infer.sql.j2"):
 
 @dataclass(frozen=True)
 class Unknown(Facts, template="unknown.sql.j2"):
-    """unknown.sql: ``key`` are the names of the member's key, ``values`` its columns, each with its name.
-
-    ``columns`` are the names of all columns of the table, ``version`` those of the steps' rows and of the history,
-    computed from ``values``.
-    """
+    """unknown.sql: the unknown member."""
 
     target: str
+    """The quoted name of the table."""
     key: tuple[str, ...]
+    """The quoted names of its key."""
     columns: tuple[str, ...]
+    """The quoted names of the columns that an insert writes, besides those of ``audit``."""
     values: tuple[str, ...]
+    """The columns of its row, and its times, each with its name."""
     version: tuple[str, ...]
+    """All columns, computed from these, each with its name."""
     audit: Audit
     """The columns that are set to variables of the run."""
 

@@ -94,3 +94,4 @@ class PlanFacts(Facts):
     """plan.sql; a pattern adds the facts of its MERGE."""
 
     shape: PlanShape
+    """The view of the plan."""

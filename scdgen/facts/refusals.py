@@ -56,11 +56,14 @@ _LATE_IN_SNAPSHOT = "it is earlier than the open version of its key; fix effecti
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule for a row, or for the session: its name, the condition for breaking it, and the refusal."""
+    """A rule for a row, or for the session."""
 
     name: str
+    """Its name, as in the refusal."""
     broken: str
+    """The condition for breaking it."""
     refusal: str
+    """The call that stops the statement."""
 
 
 def refusal(spec: Spec, rule: str, what: str, values: Sequence[str] = ()) -> str:

@@ -14,15 +14,22 @@ from scdgen.facts.session import Session
 
 @dataclass(frozen=True)
 class Rejects(Facts, template="rejects.sql.j2"):
-    """rejects.sql: the rows that break the expectations ``rules``, whose columns are ``content``."""
+    """rejects.sql: the rows that break an expectation, kept in a quarantine."""
 
     head: Head
+    """The header of the file."""
     session: Session
+    """The session variables, of which the statement has only params."""
     target: str
+    """The name of the table that the rows were for."""
     quarantine: str
+    """The quoted name of the table that keeps them."""
     schema: str | None
+    """The quoted name of its schema, which is created; ``None`` if its name has none."""
     rules: tuple[Expected, ...]
+    """The expectations whose rows it keeps."""
     content: tuple[str, ...]
+    """The quoted names of the columns of a row that it keeps."""
 
     @classmethod
     def of(cls, source: Source) -> Rejects:

@@ -61,20 +61,22 @@ def source_columns(spec: Spec) -> list[str]:
 
 @dataclass(frozen=True)
 class SourceCast:
-    """A cast of a source value to a type; with ``required``, the test that it is not NULL instead.
-
-    ``place`` names the column in a message; ``bare`` is the source's column if the value is just a column;
-    ``converted`` is the value as the statements convert it. ``reads`` are the columns in its expression, none if some
-    have a qualifier.
-    """
+    """A cast of a source value to a type, or the test that it is not NULL."""
 
     place: str
+    """What a message calls the value: a column or an option."""
     text: str
+    """The expression for the value."""
     type: str
+    """The type; empty if the value is not cast."""
     bare: str | None
+    """The source's column, if the value is just a column; ``None`` otherwise."""
     converted: str
+    """The value as the statements convert it."""
     required: bool = False
+    """Whether this is the test that it is not NULL."""
     reads: tuple[str, ...] = ()
+    """The columns in its expression; none if some have a qualifier."""
 
     @classmethod
     def of(cls, place: str, read: sql.Fragment, kind: str, required: bool = False) -> SourceCast:

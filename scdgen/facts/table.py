@@ -16,22 +16,30 @@ from scdgen.sql.types import parse_type
 
 @dataclass(frozen=True)
 class Create(Facts, template="create.sql.j2"):
-    """create.sql: the table, and the unknown member if the spec has one.
-
-    ``separates_open``: the partitions are those of ``table.layout``.
-    """
+    """create.sql: the table, and the unknown member if the spec has one."""
 
     head: Head
+    """The header of the file."""
     target: str
+    """The quoted name of the table."""
     schema: str | None
+    """The quoted name of its schema, which is created; ``None`` if its name has none."""
     columns: tuple[Target, ...]
+    """All columns of the table."""
     partition_by: tuple[str, ...]
+    """The quoted names of the partition columns."""
     separates_open: bool
+    """Whether the partitions are those of ``table.layout``."""
     cluster_by: tuple[str, ...]
+    """The quoted names of the columns that the table is clustered by."""
     location: str | None
+    """The path of its files, as a literal; ``None`` where the catalog keeps them."""
     description: str | None
+    """Its comment, as a literal; ``None`` without one."""
     properties: tuple[tuple[str, str], ...]
+    """(name, value) of its properties, as literals."""
     unknown: Unknown | None
+    """The unknown member; ``None`` without one."""
 
     @classmethod
     def of(cls, source: Source, columns: tuple[Target, ...]) -> Create:
@@ -70,8 +78,11 @@ def _table_properties(spec: Spec, columns: tuple[Target, ...]) -> dict[str, str]
 
 @dataclass(frozen=True)
 class Evolve(Facts, template="evolve.sql.j2"):
-    """evolve.sql: the columns to add to a table, and the properties to set."""
+    """evolve.sql: what fits a stored table to its spec."""
 
     target: str
+    """The quoted name of the table."""
     additions: tuple[Target, ...]
+    """The columns to add."""
     properties: tuple[tuple[str, str], ...]
+    """(name, value) of the properties to set, as literals."""

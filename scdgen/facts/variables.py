@@ -23,11 +23,14 @@ OF_RUN = RUN_IDS | {RUN_AT}
 
 @dataclass(frozen=True)
 class Variable:
-    """A session variable, set to ``value`` (an expression or a scalar query in parentheses)."""
+    """A session variable."""
 
     name: str
+    """Its name."""
     type: str
+    """Its type."""
     value: str | None
+    """The expression that it is set to, or a scalar query in parentheses."""
 
 
 def param_variables(spec: Spec) -> tuple[list[Variable], list[tuple[str, str]]]:

@@ -44,15 +44,14 @@ class Read:
 
 @dataclass(frozen=True)
 class Overlay:
-    """A column of the view ``overlay``: its quoted name, what it shows of ``field``, and the names that this needs.
-
-    ``kind`` is ``first``, ``previous``, ``current`` or ``since``; ``carried`` is the column of the step that finds the
-    changes of the field: the value before one, or the start of a run.
-    """
+    """A column of the view ``overlay``."""
 
     name: str
+    """Its quoted name."""
     kind: str
+    """Which value of ``field``: ``first``, ``previous`` or ``current``; or ``since``, the start of its run."""
     field: Field
+    """The column that it shows."""
 
     @property
     def carried(self) -> str:
@@ -65,11 +64,17 @@ class Views(Facts, template="views.sql.j2"):
     """views.sql: the views ``current`` and ``overlay`` and the table function ``as_of``, by their quoted names."""
 
     head: Head
+    """The header of the file."""
     read: Read
+    """How the table is read."""
     current: str | None
+    """The view ``current``; ``None`` if the spec does not name it."""
     as_of: str | None
+    """The table function ``as_of``; ``None`` if the spec does not name it."""
     overlay: str | None
+    """The view ``overlay``; ``None`` if the spec does not name it."""
     overlays: tuple[Overlay, ...]
+    """The columns of ``overlay`` besides those of the table."""
 
     @classmethod
     def of(cls, spec: Spec, read: Read, columns: Mapping[str, Field]) -> Views:
@@ -141,21 +146,24 @@ class LookupKey:
 
 @dataclass(frozen=True)
 class Lookup:
-    """A view of facts, by its quoted name; ``facts`` is a table, or a SELECT if ``is_query``.
-
-    ``at`` is the time of a fact, ``None`` for the open version; ``columns`` are (column, its name in the view).
-    ``extends_first``: the first version of a key also covers the time before it. ``unknown`` selects the version that
-    a fact without one has, if there is such a version.
-    """
+    """A view of facts."""
 
     view: str
+    """Its quoted name."""
     facts: str
+    """The quoted name of the table with the facts, or the SELECT of them."""
     is_query: bool
+    """Whether ``facts`` is a SELECT."""
     at: str | None
+    """The expression for the time of a fact; ``None`` for the open version."""
     keys: tuple[LookupKey, ...]
+    """The keys, in the order of the spec."""
     columns: tuple[tuple[str, str], ...]
+    """(quoted column of the table, its quoted name in the view)."""
     extends_first: bool
+    """Whether the first version of a key also covers the time before it."""
     unknown: str | None
+    """The condition that selects the version of a fact without one; ``None`` if such a fact has NULL."""
 
     @property
     def has_typed_keys(self) -> bool:
@@ -168,8 +176,11 @@ class Lookups(Facts, template="lookups.sql.j2"):
     """lookups.sql: a view of facts with the version of their key, for each lookup of the spec."""
 
     head: Head
+    """The header of the file."""
     read: Read
+    """How the table is read."""
     lookups: tuple[Lookup, ...]
+    """The lookups, in the order of the spec."""
 
     @classmethod
     def of(cls, spec: Spec, read: Read) -> Lookups:
