@@ -29,10 +29,12 @@ _JAVAS = (17, 21)
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of a check in one line; that of a failed one ends with the way out."""
+    """The result of a check."""
 
     ok: bool
+    """Whether it passed."""
     line: str
+    """What was found, in one line; if it failed, with the way out at the end."""
 
     def __str__(self) -> str:
         return f"{'ok' if self.ok else 'failed':<8}{self.line}"

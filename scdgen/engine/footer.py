@@ -18,10 +18,12 @@ _MOST = 1 << 26  # bytes of a footer
 
 @dataclass(frozen=True)
 class Footer:
-    """``schema`` is equal for files with the same columns and types; ``nanoseconds`` are path -> whether in UTC."""
+    """What a Parquet file says of its columns."""
 
     schema: str
+    """A text that is equal for files with the same columns and types."""
     nanoseconds: dict[tuple[str, ...], bool]
+    """Path of a column with nanoseconds -> whether they are in UTC."""
 
 
 def read_footer(file: Path) -> Footer | None:

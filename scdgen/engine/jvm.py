@@ -111,6 +111,7 @@ class JarList:
     """A file in the user's cache with the JARs of Delta that Ivy has found, because it takes seconds to look again."""
 
     file: Path
+    """Its path."""
 
     @classmethod
     def of_environment(cls) -> JarList:
@@ -160,6 +161,7 @@ class ClassArchive:
     """
 
     file: Path
+    """Its path."""
 
     @classmethod
     def of(cls, java: tuple[int, str], jars: Sequence[str]) -> ClassArchive:

@@ -91,28 +91,38 @@ def note_run(spark: SparkSession, spec: Spec, run_id: str, **more: str) -> Itera
 
 @dataclass(frozen=True)
 class Commit:
-    """A version of a table in Delta's log. ``run`` is empty if it was not written by a run, ``undoes`` if by no undo.
-
-    ``inserted``, ``updated`` and ``deleted`` count rows; ``None`` if the operation does not report them. ``taken`` is
-    the time at which the snapshot was taken, in the session's time zone; empty if the run did not read one. ``feed``
-    is the name of the source that the run read, empty if its spec had only one.
-    """
+    """A version of a table in Delta's log. A count is ``None`` if the operation does not report it."""
 
     version: int
+    """Its number."""
     at: dt.datetime
+    """When it was committed, in local time, without a zone."""
     operation: str
+    """Delta's name of the operation, such as ``MERGE``."""
     run: str = ""
+    """The id of the run that wrote it; empty if none did."""
     spec: str = ""
+    """The file of its spec; empty if no run or undo wrote it."""
     spec_hash: str = ""
+    """The hash of that spec; empty if no run or undo wrote it."""
     undoes: str = ""
+    """The id of the run that it undoes; empty if it is no undo."""
     inserted: int | None = None
+    """The number of rows that it inserted."""
     updated: int | None = None
+    """The number of rows that it updated, ``refreshed`` included."""
     deleted: int | None = None
-    refreshed: int | None = None  # updated without a match in the source
+    """The number of rows that it deleted."""
+    refreshed: int | None = None
+    """The number of rows that it updated without a match in the source."""
     files_added: int | None = None
+    """The number of data files that it added."""
     files_removed: int | None = None
+    """The number of data files that it removed."""
     taken: str = ""
+    """The time at which the snapshot was taken, in the session's time zone; empty if the run did not read one."""
     feed: str = ""
+    """The name of the source that the run read; empty if its spec had only one."""
 
     @property
     def merges(self) -> bool:
@@ -221,10 +231,15 @@ class Optimized:
     """The data files of a table before and after it was optimized."""
 
     target: str
+    """The name of the table."""
     files_before: int
+    """The number of files before."""
     bytes_before: int
+    """Their size in bytes."""
     files_after: int
+    """The number of files after."""
     bytes_after: int
+    """Their size in bytes."""
 
 
 def optimize(spark: SparkSession, spec: Spec, vacuum: int | None = None) -> Optimized:
@@ -252,13 +267,18 @@ def render_restore(table: str, version: int) -> str:
 
 @dataclass(frozen=True)
 class Undo:
-    """The plan of an undo: the run's commits, newest first, the version to restore, and the table's newest version."""
+    """The plan of an undo."""
 
     target: str
+    """The name of the table."""
     run: str
+    """The id of the run to undo."""
     made: tuple[Commit, ...]
+    """The run's commits, newest first."""
     back_to: int
+    """The version to restore."""
     newest: int
+    """The newest version of the table."""
 
     def render_sql(self, spec: Spec) -> str:
         """Render the statement that undoes the run."""
@@ -407,13 +427,15 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 @dataclass(frozen=True)
 class RetryLimit:
-    """How long a run starts over: for ``seconds`` after its first try has lost, and at most ``times`` times, if given.
+    """How long a run starts over.
 
     By time, because a busy machine makes few tries in a minute, and loses each of them more easily.
     """
 
     seconds: float = RETRY_FOR
+    """The seconds after its first lost try in which it starts over."""
     times: int | None = None
+    """The most times that it starts over; ``None`` for any number."""
 
     def is_spent(self, retries: int, seconds: float) -> bool:
         """Whether no try is left after so many retries, and so long after the first lost try."""

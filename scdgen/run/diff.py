@@ -26,12 +26,16 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d($| \d\d:\d\d)")  # texts that are in the ord
 
 @dataclass(frozen=True)
 class DiffFilter:
-    """Selects what to compare: two times (the second defaults to the open versions) or a run; and of which key."""
+    """Selects what to compare, two times or a run, and of which key."""
 
     from_time: object = None
+    """The first time; ``None`` with a run."""
     to_time: object = None
+    """The second time; ``None`` to compare with the open versions."""
     run_id: str | None = None
+    """The id of the run to compare the table before and after; ``None`` with times."""
     keys: Mapping[str, object] = field(default_factory=dict)
+    """Column -> value of the key; empty for all keys."""
 
     def query(
         self,

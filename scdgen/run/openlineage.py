@@ -89,18 +89,20 @@ class OpenLineage:
 
 @dataclass
 class Reported:
-    """A run, for its events.
-
-    ``instead`` is the path that is read instead of the spec's source, or empty for a DataFrame. ``counts`` are those
-    of the result: ``inserted``, ``updated``, ``refreshed``, ``inferred`` and ``version``.
-    """
+    """A run, for its events."""
 
     namespace: str
+    """The namespace of its job; empty if no events are sent."""
     spec: Spec
+    """The spec as it was given."""
     run_id: str
+    """The id of the run in scdgen."""
     instead: str | None = None
+    """The path that is read instead of the spec's source; empty for a DataFrame, ``None`` for the source."""
     infer: bool = False
+    """Whether the run infers members first."""
     counts: Mapping[str, Any] | None = None
+    """``inserted``, ``updated``, ``refreshed``, ``inferred`` and ``version`` of the result; ``None`` without one."""
 
     @property
     def uuid(self) -> str:

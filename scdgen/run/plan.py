@@ -172,13 +172,18 @@ def plan_table(
 
 @dataclass(frozen=True)
 class Limit:
-    """A condition of ``--fail-on``. With ``percent``, ``number`` is a percentage of the current keys."""
+    """A condition of ``--fail-on``."""
 
     text: str
+    """The condition as it was given, without blanks."""
     action: str
+    """The word of the count that it limits, or ``late``."""
     comparison: str
+    """The operator between the count and the number."""
     number: Decimal
+    """The number to compare with: of rows, or with ``percent`` a percentage of the current keys."""
     percent: bool
+    """Whether the number is a percentage."""
 
     def describe_breach(self, plan: PlanResult) -> str | None:
         """The message for a plan that meets the condition; ``None`` for one that does not."""

@@ -36,13 +36,12 @@ _KEEPS_NO_ROWS = re.compile(
 
 @dataclass(frozen=True)
 class Prepared:
-    """The input of a run or a plan: the compiled SQL of its spec, and the rows to read.
-
-    If ``rows`` is ``None``, the SQL reads the source that the spec names.
-    """
+    """The input of a run or a plan."""
 
     compiled: Compiled
+    """The compiled SQL of its spec."""
     rows: DataFrame | None
+    """The rows to read; ``None`` if the SQL reads the source that the spec names."""
 
 
 @contextmanager

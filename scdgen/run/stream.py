@@ -53,12 +53,16 @@ class BatchRunner(Protocol):
 
 @dataclass(frozen=True)
 class BatchResult:
-    """The result of a micro-batch: its number in the stream, its row count, the result per target, and the seconds."""
+    """The result of a micro-batch."""
 
     batch: int
+    """Its number in the stream."""
     rows: int
+    """The number of its rows."""
     results: tuple[RunResult, ...]
+    """The result of each target, in the order of the runs."""
     seconds: float
+    """The seconds that it took."""
 
     def as_object(self) -> dict[str, Any]:
         """The result as JSON, with an object per target."""
@@ -71,23 +75,26 @@ class BatchResult:
 
 @dataclass
 class MicroBatch:
-    """The callback of ``foreachBatch``. Every field can be pickled, because Spark Connect sends it to the server.
-
-    ``fed`` are the specs that read the batch; the others read the sources that they name. ``runner`` creates the runner
-    for the session of a batch. ``report`` is called with each :class:`BatchResult`. ``error`` keeps the first error,
-    because Spark wraps it in another one. ``busy``, if given, is held while a batch is merged; ``stopping`` prevents
-    further batches.
-    """
+    """The callback of ``foreachBatch``. Every field can be pickled, because Spark Connect sends it to the server."""
 
     steps: tuple[Step, ...]
+    """The specs to run, in the order of their dependencies."""
     fed: tuple[Spec, ...]
+    """The specs that read the batch; the others read the sources that they name."""
     runner: Callable[[SparkSession], BatchRunner]
+    """Creates the runner for the session of a batch."""
     checkpoint: str
+    """The folder with the checkpoint of the stream."""
     params: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Target -> params of its spec: name -> value."""
     report: Callable[[BatchResult], None] | None = None
+    """Called with the result of each batch; ``None`` for nothing."""
     error: Exception | None = None
+    """The first error, because Spark wraps it in another one; ``None`` without one."""
     busy: threading.Lock | None = None
+    """Held while a batch is merged; ``None`` if nothing waits for that."""
     stopping: bool = False
+    """Whether further batches are prevented."""
 
     def start(self, frame: DataFrame, interval: str | None) -> StreamingQuery:
         """Start the stream: it ends after the rows that are available, or looks for new ones every ``interval``.

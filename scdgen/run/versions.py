@@ -47,12 +47,16 @@ _JSON_TYPES = {"string", "boolean", "byte", "short", "integer", "long", "float",
 
 @dataclass(frozen=True)
 class VersionFilter:
-    """Selects the versions of a key, those valid at a time, or the open ones; without deletes unless ``deleted``."""
+    """Selects the versions to show."""
 
     keys: Mapping[str, object] = field(default_factory=dict)
+    """Column -> value of the key; empty for all keys."""
     as_of: object = None
+    """The time at which a version is valid; ``None`` for any."""
     current: bool = False
+    """Whether only open versions are selected."""
     deleted: bool = False
+    """Whether versions that are deletes are included."""
 
     @property
     def has_whole_history(self) -> bool:
@@ -79,15 +83,17 @@ class VersionFilter:
 class VersionRows:
     """Rows in the order of keys and starts, each column -> value.
 
-    Values have JSON types: times, decimals and binary (hex) are text. A row of scd2 also has ``_scd_until``, the
-    exclusive end, NULL while the version is open, and ``_scd_open``. ``following`` is the row after the last one, if a
-    limit left any out. ``as_of`` is the time that a word such as ``yesterday`` stood for.
+    Values have JSON types: times, decimals and binary (hex) are text.
     """
 
     columns: tuple[str, ...]
+    """The names of the columns of the table."""
     rows: Sequence[Mapping[str, Any]]
+    """The rows. Those of scd2 also have ``_scd_until``, the exclusive end, NULL while open, and ``_scd_open``."""
     following: Mapping[str, Any] | None = None
+    """The row after the last one; ``None`` if no limit left any out."""
     as_of: str | None = None
+    """The time that a word such as ``yesterday`` stood for; ``None`` without a word."""
 
     @property
     def tuples(self) -> list[tuple[Any, ...]]:

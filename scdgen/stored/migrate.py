@@ -29,29 +29,38 @@ _WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 
 @dataclass(frozen=True)
 class Step:
-    """One change of a table.
-
-    ``column`` is a quoted name, or the literal of a property's name. ``value`` is the new name or value: of ``convert``
-    the name of a temporary column, of ``update`` an expression, which is for the rows of ``where``.
-    """
+    """One change of a table."""
 
     kind: Literal[
         "rename", "widen", "convert", "add", "update", "nullable", "cluster", "set", "unset", "action",
     ]  # fmt: skip
+    """What it does, by which migrate.sql.j2 chooses the statements."""
     column: str
+    """The quoted name of the column, or the literal of a property's name; empty for ``cluster``."""
     value: str = ""
+    """The new name or value; empty if the kind has none.
+
+    Of ``convert`` it is the name of a temporary column, of ``update`` an expression, and of ``cluster`` what follows
+    CLUSTER BY.
+    """
     type: str = ""
+    """The new type of the column; empty if the kind has none."""
     where: str = ""
+    """The condition on the rows to ``update``; empty for all of them."""
 
 
 @dataclass(frozen=True)
 class Migrate(Facts, template="migrate.sql.j2"):
-    """migrate.sql: the steps, and the keys and times of the table."""
+    """migrate.sql: the statements that bring a stored table to a changed spec."""
 
     target: str
+    """The quoted name of the table."""
     steps: tuple[Step, ...]
+    """The changes, in order."""
     keys: tuple[str, ...]
+    """The quoted names of the keys."""
     times: Times
+    """The times of a version."""
 
     @property
     def maps_names(self) -> bool:
@@ -66,15 +75,22 @@ class Migrate(Facts, template="migrate.sql.j2"):
 
 @dataclass(frozen=True)
 class StoredRows(Facts, template="stored.sql.j2"):
-    """stored.sql: ``columns`` with their ``values`` over ``rows``; ``action`` follows from a version's neighbours."""
+    """stored.sql: an INSERT of versions or rows into a new table."""
 
     target: str
+    """The quoted name of the table."""
     rows: str
+    """The table or view with the rows."""
     columns: tuple[str, ...]
+    """The quoted names of the columns to write, ``action`` last."""
     values: tuple[str, ...]
+    """The values of the columns except ``action``, over ``rows``."""
     keys: tuple[str, ...]
+    """The quoted names of the keys."""
     times: Times
+    """The times of a version."""
     action: str | None
+    """The column that follows from a version's neighbours; ``None`` if it is given, or if the table lacks it."""
 
 
 def store_rows(spec: Spec, columns: Iterable[Target], named: Iterable[str], rows: str) -> StoredRows:
