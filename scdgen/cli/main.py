@@ -75,6 +75,7 @@ def _usage_line(error: click.ClickException) -> str:
         option = _long_name(error.param)
         place = config.find_origin(context, option) if context is not None else ""
         return f"{place or f'{command}: {option}'}: {error.message.rstrip('.')}{see}"
+    # click has no class of its own for an unknown command.
     unknown = re.match(r"No such command '(.*?)'", error.format_message())
     if unknown:
         return f"{command}: no command '{unknown[1]}'{nearest(unknown[1], cli.commands) or see}"
@@ -162,6 +163,7 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
+            # The reader of the output has ended, as head does.
             raise _ReaderGoneError from error
 
 
