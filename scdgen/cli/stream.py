@@ -86,6 +86,7 @@ def stream(
         else:
             output.say(output.describe_batch(done))
 
+    # Each micro-batch is a run with an id of its own, so each makes a runner.
     make_runner = partial(
         Runner, templates=engine.compiler.templates, retries=retries, metrics=measured, retry_for=retry_for
     )

@@ -68,6 +68,7 @@ def test(
         Path(xml).parent.mkdir(parents=True, exist_ok=True)
     engines = ["duckdb", "spark"] if engine == "both" else [engine]
     reports: list[Report] = []
+    # Open each engine once for all files, because Spark takes seconds to start.
     for name in engines:
         with duck_worlds() if name == "duckdb" else spark_worlds(read) as open_world:
             for file in read:

@@ -55,7 +55,6 @@ def find_java() -> tuple[int, str]:
         done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
     except OSError as error:
         raise EngineError(f"{java}: cannot be run ({error.strerror}); {INSTALL_JAVA}") from error
-    # macOS has a java that only says that Java is missing.
     if done.returncode:
         said = first_line(Exception(done.stderr or done.stdout or f"it ends with status {done.returncode}"))
         raise EngineError(f"{java}: cannot be run ({said}); {INSTALL_JAVA}")

@@ -128,7 +128,7 @@ def local_session(
     # Take the JARs from the list of an earlier start, because Ivy takes seconds to find them.
     known = JarList.of_environment() if takes_class_path(conf or {}) else None
     jars = known.read() if known else []
-    # Let the user's settings win, and add the archive only if he gives no options of Java.
+    # Let the user's settings win, and add the archive only if none of them has options of Java.
     settings = {**_SETTINGS, **(conf or {})}
     if jars and settings.get(JAVA_OPTIONS) in {None, *QUICK.values()}:
         archive = ClassArchive.of(java, jars).options(write=merges)

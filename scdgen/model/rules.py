@@ -463,6 +463,7 @@ def _lookups(spec: Spec) -> Found:
 
 def _expectations(spec: Spec) -> Found:
     derived = spec.derived
+    # A derived column follows from the start of a version, which a row of the source does not have.
     known = [name for name in spec.columns if name not in derived]
     seen: set[str] = set()
     for index, rule in enumerate(spec.expectations):
