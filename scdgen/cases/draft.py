@@ -79,13 +79,16 @@ def draft_cases(spec: Spec, file: Path, data: Rows | None) -> str:
 
 def _try(spec: Spec, rows: Rows, place: str, tried: Path, world: World) -> str:
     """Return the text with the table that a run gives. Raises an error or a difference if the rows do not pass."""
+    # Play the case without its table first, which fails if the rows themselves do not pass.
     tried.write_text(_write(spec, rows, place, ""), encoding="utf-8")
     (case,) = read_case_file(tried, spec)
     play(case, world)
     kinds = world.read(_select(spec, (*spec.columns, *_times(spec))))[0]
     columns = [name for name, kind in kinds.items() if kind in READABLE]
+    # Expect all columns, or else those of the spec: the others may have the time of the run.
     for some in (columns, [name for name in columns if name in spec.columns]):
         found = world.read(_select(spec, some))[1]
+        # A block has no cell of several lines.
         expect = format_block(some, [row for row in found if not any(map(_has_lines, row))])
         with suppress(Difference):  # such as a time that is that of the run
             tried.write_text(_write(spec, rows, place, "", expect), encoding="utf-8")
@@ -117,6 +120,7 @@ def _lines(spec: Spec, rows: Rows, place: str, remark: str, expect: str | None) 
     yield f"spec: {place}"
     yield "cases:"
     yield "- name: the first rows"
+    # Columns are text unless a schema says otherwise.
     if set(rows.types.values()) - {"string"}:
         yield f"  schema: {', '.join(f'{name} {kind}' for name, kind in rows.types.items())}"
     if spec.source.join:
@@ -124,6 +128,7 @@ def _lines(spec: Spec, rows: Rows, place: str, remark: str, expect: str | None) 
         for alias, joined in spec.source.join.items():
             kinds = _list_joined(spec, alias)
             yield f"    {joined.table}: {', '.join(f'{name} {kind.lower()}' for name, kind in kinds.items())}"
+    # Give each param that a run needs a value of its type.
     params = {name: _value_of(spec.params[name].type) for name, _ in param_variables(spec)[1]}
     begin = "- "
     if params:

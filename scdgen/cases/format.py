@@ -214,6 +214,7 @@ class Case(Model):
         assert self._spec is not None
         if self.given is not None:
             with located("given"):
+                # Build the statement that would store the rows, which refuses columns that it cannot fill.
                 store_rows(self._spec, pattern_of(self._spec).columns(self._spec), parse_block(self.given).columns, "t")
         written = {parts: ".".join(parts) for parts in find_written_names(self._spec)}
         for name in self.views:
@@ -252,6 +253,7 @@ class Case(Model):
     def check_blocks(self) -> None:
         """Parse every table of the case, so that mistakes are found before anything runs."""
         of_file = self._spec is not None
+        # Ask for types late, so that a mistake in them is reported at the table that needs them.
         stored = (lambda: self.stored_types) if of_file else None
         expected = (lambda: self.expected_types) if of_file else None
         tables: list[tuple[Location, str | None, Callable[[], dict[str, str]] | None]] = [
@@ -276,6 +278,7 @@ class Case(Model):
             tables.append((("batches", i, "again"), batch.again.table if batch.again else None, expected))
             with located("batches", i, "counts"):
                 self._check_counts(batch)
+        # Parse each table, and its cells if the types are known.
         for place, given, types in tables:
             with located(*place):
                 block = parse_block(given) if given is not None else None
@@ -374,6 +377,7 @@ def read_case_file(path: Path, spec: Spec | None = None) -> list[Case]:
     file = path.as_posix()
     try:
         text = read_text(path, MOST_BYTES)
+        # Lines parses the text as well, and says what is wrong with the YAML, and where.
         lines = Lines(text, file)
         document = YAML(typ="safe", pure=True).load(text)
     except UnicodeDecodeError as error:
@@ -479,6 +483,7 @@ def _read_case(
             raise CaseError("a case of a spec's file has no 'spec'; leave it out" if spec else "has no 'spec'; add it")
         case = case.of_file(spec) if spec else case
         case.check_blocks()
+        # Keep a wrong query as the mistake of its case, so that the other cases are still played.
         try:
             case.check_sql()
         except CaseError as error:

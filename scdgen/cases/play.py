@@ -101,6 +101,7 @@ def play(case: Case, world: World, repeat: Repeat = "every", checks: Checks = "e
     if case.mistake:
         raise case.mistake
     table = _Table(case, world)
+    # Find the last batch that loads rows, which `repeat` and `checks` may ask for.
     last = max((number for number, batch in enumerate(case.batches, 1) if batch.error is None), default=0)
     for name, text in case.tables.items() if case.spec is None else ():
         table.put(name, text)
@@ -115,6 +116,7 @@ def play(case: Case, world: World, repeat: Repeat = "every", checks: Checks = "e
             table.check(f"batch {number}")
     if case.table is not None:
         table.expect("in the end", case.table)
+    # Create the lookups only now, because they read the facts.
     if table.spec.lookups and (
         case.spec is not None or case.facts is not None or case.views.keys() & table.spec.lookups
     ):
@@ -198,6 +200,7 @@ class _Table:
         if batch.error is not None:
             self._refuse(place, batch, batch.error)
             return
+        # In a spec's file, counts are in the words of a plan, which must be made before the run.
         in_words = batch.counts is not None and self.case.spec is None
         planned = self._plan(batch) if in_words else {}
         result = self._run(place, batch)
@@ -253,6 +256,7 @@ class _Table:
         return Given(self.case.row_types(batch, block), block)
 
     def _refuse(self, place: str, batch: Batch, rule: str) -> None:
+        # A refused batch must leave the table as it was.
         before = self._rows()
         try:
             self.world.run(self.spec, self._source(batch), batch.params, batch.facts is not None)
@@ -290,6 +294,7 @@ class _Table:
         """Compare the rows of a query, in any order."""
         block = parse_block(text)
         types, found = self.world.read(query)
+        # The time and the id of a run differ each time, so compare the number of the run instead.
         of_runs = [name for _, name in self.spec.audit.names() if name in types]
         if of_runs:
             numbered = [name in of_runs for name in types]

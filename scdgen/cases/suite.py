@@ -137,6 +137,7 @@ def spark_worlds(files: Iterable[File]) -> Iterator[Open]:
     from scdgen.model.graph import find_table_names
 
     cases = [case for file in files for case in file.cases if case.mistake is None]
+    # List the tables of all cases, because the session must know their catalogs.
     names = {*find_table_names(case.spec_of(batch) for case in cases for batch in case.batches)}
     for case in cases:
         tables = [case.tables, *(batch.tables for batch in case.batches)]
@@ -147,6 +148,7 @@ def spark_worlds(files: Iterable[File]) -> Iterator[Open]:
             session.know_catalogs(spark, names)
             yield partial(_cleared, SparkWorld(spark, names))
         finally:
+            # A session that does not stop must not hide what the cases gave.
             with contextlib.suppress(Exception):
                 spark.stop()
 

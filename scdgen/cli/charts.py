@@ -62,12 +62,14 @@ def list_graph(steps: Sequence[Step]) -> str:
 
 def chart_graph(steps: Sequence[Step]) -> str:
     """Draw a Mermaid flowchart: a box per target, a cylinder per external table, an arrow per read."""
+    # Give each box a short id, because Mermaid does not take every name as one.
     boxes = {target: f"t{index}" for index, target in enumerate(_list_targets(steps), 1)}
     outside = dict.fromkeys(read.name for step in steps for read in step.reads if read.writer is None)
     cylinders = {name: f"x{index}" for index, name in enumerate(outside, 1)}
     lines = ["flowchart LR"]
     lines += [f"    {box}[{_quote_label(target)}]" for target, box in boxes.items()]
     lines += [f"    {cylinder}[({_quote_label(name)})]" for name, cylinder in cylinders.items()]
+    # Draw an arrow per read, with the view or the feed on it.
     for step in steps:
         for read in step.reads:
             start = cylinders[read.name] if read.writer is None else boxes[read.writer.target]
@@ -106,11 +108,13 @@ def chart_lineage(lineage: Lineage) -> str:
     boxes = {item: f"s{number}" for number, item in enumerate(inputs, 1)}
     lines = ["flowchart LR"]
     lines += [f"    x{number}[({_quote_label(name)})]" for number, name in enumerate(lineage.tables, 1)]
+    # Frame the columns of the source and those of the target.
     lines += [f"    subgraph source[{_quote_label(lineage.source)}]"]
     lines += [f"        {boxes[item]}[{_quote_label(item.name)}]" for item in inputs if item.kind == "column"]
     lines += ["    end", f"    subgraph target[{_quote_label(lineage.target)}]"]
     lines += [f"        t{n}[{_quote_label(made.name)}]" for n, made in enumerate(lineage.made, 1) if not made.rule]
     lines += ["    end"]
+    # Put what is no column outside of the frames, in a shape of its own.
     shapes = {"fact": ("[", "]"), "param": ("([", "])"), "table": ("[(", ")]"), "value": ("[/", "/]")}
     for item in inputs:
         if item.kind != "column":

@@ -53,6 +53,7 @@ def check(
                scdgen check specs/customer.yml --limit 20 --junit checks.xml
     """
     loaded, reports = load_specs(specs), []
+    # Create the folder now, so that a wrong path fails before the checks run.
     if xml is not None:
         Path(xml).parent.mkdir(parents=True, exist_ok=True)
     with open_runner(loaded, engine, needs_tables=True) as runner:

@@ -59,6 +59,7 @@ def load(context: click.Context, commands: Commands) -> None:
     if not settings:
         return
     shared, defaults = _find_shared(commands), {name: {} for name in commands}  # type: Any, Defaults
+    # Remember where each default comes from, for messages.
     places: dict[tuple[str, str | None], str] = {}
 
     def keep(name: str, option: click.Option, place: str, value: object) -> None:
@@ -147,6 +148,7 @@ def _read_settings() -> tuple[str, tuple[str, ...], dict[str, Any]]:
             continue
         try:
             text = read_text(Path(file), MOST_BYTES)
+            # tomllib takes quadratic time for such a key.
             if long := _LONG_KEY.search(text):
                 line = text.count("\n", 0, long.start()) + 1
                 raise UsageError(f"{file}:{line}: has a key of more than {MOST_PARTS} parts; write a table and a key")
@@ -160,6 +162,7 @@ def _read_settings() -> tuple[str, tuple[str, ...], dict[str, Any]]:
             raise UsageError(f"{place}: {what}; write lines such as limit = 50, and texts in quotes") from None
         except RecursionError:
             raise UsageError(f"{file}: has too many brackets in one another; write lists of texts") from None
+        # Go down to scdgen's own table in the file.
         for table in tables:
             found = found.get(table, {}) if isinstance(found, dict) else {}
         if not isinstance(found, dict):

@@ -88,6 +88,7 @@ def explain(
 
 def settings(spec: Spec) -> list[Setting]:
     """List the options that a spec sets, and the defaults that apply to it, in the order of the models."""
+    # Read what the file sets, and what holds after all defaults.
     set_by_spec = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
     applied = json.loads(json.dumps(resolve(spec)))
     listed = list(options())
@@ -172,6 +173,7 @@ def _list_inputs(found: Lineage) -> Iterator[tuple[str, str]]:
     for made in found.made:
         if made.name not in same or made.rule:
             decides = [item.name for item in made.by]
+            # Do not list the columns again that share the first line.
             if {*same} <= {*decides} and len(same) > 1:
                 decides = [*(name for name in decides if name not in same), "the columns above"]
             parts = [", ".join(item.name for item in made.of)] if made.of else []

@@ -212,6 +212,7 @@ def _generate_macros(projects: Sequence[str], compiler: Compiler, out: str, chec
 
     if diff:
         raise UsageError("compares specs, not models of dbt; give --check", option="--diff")
+    # By default, macros go into the project itself, which may be one of several.
     chosen = click.get_current_context().get_parameter_source("out") is not ParameterSource.DEFAULT
     changed = 0
     known: dict[Path, set[str]] = {}
@@ -342,6 +343,7 @@ def _write_file(path: Path, text: str | None, check: bool, out: Path) -> int:
 
     Returns 1 if it differs. Raises :class:`SpecError` for a link.
     """
+    # Compare bytes, because text would hide other line ends.
     before = paths.read_bytes(path, MOST_STORED, out) if paths.exists(path, out) else None
     after = None if text is None else text.encode()
     if before == after:
@@ -353,6 +355,7 @@ def _write_file(path: Path, text: str | None, check: bool, out: Path) -> int:
                 lineterm="",
             )
         )  # fmt: skip
+        # If only line ends differ, say so instead of showing every line.
         if before is not None and after is not None and before.replace(b"\r\n", b"\n") == after:
             what = "CR LF on disk, LF of the spec; for git, write eol=lf in .gitattributes"
             lines = [f"{path}: the line ends differ: {what}"]

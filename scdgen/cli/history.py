@@ -110,6 +110,7 @@ def undo(
         planned = runner.plan_undo(spec, run_id)
         lines = [f"{spec.target}: from version {planned.newest} back to version {planned.back_to}"]
         lines += [f"  reverts version {commit.version}, {commit.describe()}" for commit in planned.made]
+        # The question needs the versions above it; with --yes they are only a note.
         for line in lines:
             if not yes:
                 output.echo(line, err=as_json)

@@ -87,6 +87,7 @@ def init(
     from scdgen.init.draft import Given, parse_columns, split_list
     from scdgen.sql.dates import check_pattern
 
+    # Refuse options that do not go together before a file is read or Spark starts.
     _require_one(path=path, table=table, dbt=dbt, auto_cdc=auto_cdc)
     for option, value in (
         ("--pattern", pattern), ("--feed", feed), ("--keys", keys), ("--effective-at", effective_at),
@@ -108,6 +109,7 @@ def init(
         _require_table_name(target, "--target")
     if cases is not None:
         _require_case_file(cases, out)
+    # Do not overwrite a draft that may have been edited.
     for file in filter(None, (out, cases)):
         if Path(file).exists() and not force:
             raise UsageError(f"{file}: is there already; give --force to overwrite it, or another name")
@@ -120,6 +122,7 @@ def init(
         listed = split_list(keys or "")
         return draft_from_sample(sample, target, pattern or "scd2", feed, listed, given, date_format, effective_at)
 
+    # With --dbt and --auto-cdc, data can give the types that these do not have.
     sample = _read_data(path, table, engine, options) if path or table else None
     draft: Draft
     if auto_cdc is not None:
@@ -129,6 +132,7 @@ def init(
         draft = draft_data(sample)
     else:
         draft = _read_dbt(dbt, name, target, Given(given, sample.types() if sample else {}))
+    # The draft may go to stdout, so remarks go to stderr.
     for line in draft.warnings:
         echo(f"{auto_cdc or path or table}: check: {line}", err=True)
     text = draft.text()
@@ -137,6 +141,7 @@ def init(
         return
     paths.write_text(Path(out), text)
     say(f"wrote {out}")
+    # The cases play the spec from its file, which is written by now.
     if cases is not None:
         paths.write_text(Path(cases), _draft_cases(Path(out), Path(cases), sample))
         say(f"wrote {cases}; run: scdgen test {cases}")

@@ -34,9 +34,11 @@ def main(args: Sequence[str] | None = None) -> None:
 def _call(args: list[str]) -> object:
     """Run a command, and return its exit status; an error of it is logged."""
     try:
+        # In its standalone mode click would print errors itself, and exit.
         return cli.main(args=args, prog_name="scdgen", standalone_mode=False)
     except click.exceptions.Exit as stop:
         return stop.exit_code
+    # A subclass of ClickException, so it comes first.
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return 2
@@ -75,6 +77,7 @@ def _usage_line(error: click.ClickException) -> str:
         option = _long_name(error.param)
         place = config.find_origin(context, option) if context is not None else ""
         return f"{place or f'{command}: {option}'}: {error.message.rstrip('.')}{see}"
+    # Older versions of click have no class for an unknown command.
     unknown = re.match(r"No such command '(.*?)'", error.format_message())
     if unknown:
         return f"{command}: no command '{unknown[1]}'{nearest(unknown[1], cli.commands) or see}"
@@ -162,6 +165,7 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
+            # The reader of the output has ended, as head does.
             raise _ReaderGoneError from error
 
 

@@ -302,6 +302,7 @@ def bind_inputs(loaded: Sequence[Spec], source: str | None, param: Sequence[str]
             option="--source",
             value=source,
         )
+    # Find the files now, so that a missing one fails before Spark starts.
     if not is_pattern(source):
         files_errors.find_files(source)
         return [Input(source, bind_each(loaded, given, source))]
@@ -370,6 +371,7 @@ def open_session(
             session.know_catalogs(spark, tables)
         yield spark
     finally:
+        # A session that does not stop must not hide an error of the block.
         with contextlib.suppress(Exception):
             spark.stop()
     output.print_hint(f"{log.elapsed():.0f} s in all, {started:.0f} s of them to start Spark")
@@ -395,6 +397,7 @@ def open_runner(
     if not options.remote and not needs_tables and not folder.exists():  # the user may have another folder in mind
         output.print_hint(f"no {folder.absolute()} yet; --warehouse names the folder of earlier runs")
     names = [*find_table_names(specs), *([metrics.parts] if metrics else [])]
+    # A quick start makes long work slower, so use it only if all files are small.
     read = [options.warehouse, *(spec.source.path or "" for spec in specs), *filter(None, files or ())]
     if files is not None and not options.remote and not options.conf and are_small(filter(None, read)):
         options = options.with_settings(QUICK)
@@ -438,6 +441,7 @@ def open_tables(specs: Sequence[Spec], options: EngineOptions) -> Iterator[Read]
                 except ScdgenError:
                     raise
                 except Exception as error:
+                    # Spark reads what the reader without it cannot.
                     logging.getLogger(__name__).debug("%s: Spark reads it: %s", spec.target, error)
             if not started:
                 looking = options if options.remote else options.with_settings(QUICK)
@@ -511,6 +515,7 @@ def find_specs(given: Iterable[str | Path]) -> list[Path]:
             raise UsageError(f"{item}: is neither a file nor a folder; give the path of a spec")
         else:
             raise UsageError(f"{item}: no such file or folder; give the path of a spec")
+    # A file may be given by itself, and in a folder as well.
     return list(dict.fromkeys(found))
 
 
@@ -525,6 +530,7 @@ def load_specs(given: Iterable[str | Path], each: Each = map) -> list[Spec]:
             first = first or found
         else:
             specs.append(found)
+    # A table has one spec: two would write over each other's rows.
     owners: dict[tuple[str, ...], Spec] = {}
     for spec in specs:
         name = tuple(part.lower() for part in spec.target_parts)
@@ -533,6 +539,7 @@ def load_specs(given: Iterable[str | Path], each: Each = map) -> list[Spec]:
             message += ": name both sources in it, under 'sources:'"
             problems.append(Problem(spec.origin, Lines.of_file(spec.origin).of(("target",)) or 1, 1, message))
         owners.setdefault(name, spec)
+    # Fill in joins last, because they read the other specs.
     filled: list[Spec] = []
     for spec in specs:
         try:

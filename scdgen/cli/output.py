@@ -172,6 +172,7 @@ def _draw_table(
         ]
         for row in rows
     ]
+    # Find the width that each column has, and the least that it needs.
     widths = [max(map(cell_len, (name, *(row[place].plain for row in cells)))) for place, name in enumerate(header)]
     least = [width if place in whole else min(width, _LEAST_WIDTH) for place, width in enumerate(widths)]
     if sum(least) + 3 * len(least) + 1 <= _open_console().width:  # with padding and rules

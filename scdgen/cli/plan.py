@@ -63,6 +63,7 @@ def plan(
     from scdgen.run.plan import parse_limits
 
     loaded = choose_feeds(load_specs(specs), feed)
+    # Refuse wrong options before Spark starts, which takes seconds.
     conditions = parse_limits(fail_on, loaded)
     first, *more = bind_inputs(loaded, source, param)
     if more:
@@ -86,6 +87,7 @@ def plan(
                 planned = runner.plan(spec, given, values, sample=shown, rows=False)
             click.echo(output.format_json(as_object(planned)) if as_json else format_plan(planned, unused))
             failures += [breach for one in conditions if (breach := one.describe_breach(planned)) is not None]
+    # Fail at the end, so that all plans are shown.
     for failure in failures:
         output.echo(failure, err=True)
     if failures:
@@ -111,6 +113,7 @@ def format_plan(plan: PlanResult, unused: Sequence[str] = ()) -> str:
         rows = [[row.action, _describe_marks(row, plan.pattern), *output.compare_cells(row)] for row in plan.sample]
         marked = {place: output.style_changed for place in range(2, 2 + len(columns))}
         lines += ["", output.format_table(["change", "note", *columns], rows, marked)]
+        # Say how many rows of each action are not shown.
         shown = Counter(row.action for row in plan.sample)
         total = plan.counts.versions or plan.counts.keys
         left = [f"{total[a] - n} more of {a}" for a, n in shown.items() if total.get(a, 0) > n]

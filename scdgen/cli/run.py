@@ -81,6 +81,7 @@ def run(
                scdgen run specs
     """
     loaded = choose_feeds(load_specs(specs), feed)
+    # Refuse wrong inputs before Spark starts, which takes seconds.
     inputs = bind_inputs(loaded, source, param)
     by_file = source is not None and is_pattern(source)
     if from_file is not None:
@@ -116,8 +117,10 @@ def run(
             log.event("run done", **counts)
             return counts
 
+        # Files stop at the first failure, because their order matters; tables go on that do not need a failed one.
         begun = run_inputs(loaded[0], inputs, merge) if by_file else run_steps(steps, partial(merge, given=inputs[0]))
         for outcome in begun:
+            # The error of a single run is that of the command.
             if outcome.error is not None and not several:
                 raise outcome.error
             outcomes.append(outcome)
@@ -130,6 +133,7 @@ def run(
     failures = [outcome.error for outcome in outcomes if outcome.error is not None]
     if failures:
         log.note(*([summarize_inputs(outcomes, inputs)] if by_file else summarize(outcomes).split("\n")))
+        # The first failure decides the exit status.
         raise click.exceptions.Exit(line_and_status(failures[0])[1])
 
 
@@ -162,6 +166,7 @@ def run_steps(steps: Sequence[Step], run: Callable[[Spec], Counts]) -> Iterator[
     for step in steps:
         target = step.spec.target
         because = tuple(dict.fromkeys(cause for need in step.needs for cause in causes.get(need, ())))
+        # Skip a table that reads a failed one: it would merge old rows.
         if because:
             causes[target] = because
             yield Outcome(target, because=because)
@@ -193,6 +198,7 @@ def run_inputs(spec: Spec, inputs: Sequence[Input], run: Callable[[Spec, Input],
         try:
             outcome = Outcome(spec.target, counts=run(spec, given), source=given.source)
         except Exception as error:
+            # A later file needs what the earlier ones have merged.
             yield Outcome(spec.target, error=error, source=given.source)
             return
         yield outcome

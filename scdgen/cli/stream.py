@@ -86,6 +86,7 @@ def stream(
         else:
             output.say(output.describe_batch(done))
 
+    # Each micro-batch is a run with an id of its own, so each makes a runner.
     make_runner = partial(
         Runner, templates=engine.compiler.templates, retries=retries, metrics=measured, retry_for=retry_for
     )
@@ -106,14 +107,17 @@ def stream(
 
 def _follow(batch: MicroBatch, rows: Any, every: str | None, local: bool) -> None:
     """Run the stream to its end, or until a signal, which takes effect after the current batch."""
+    # A lock holds only batches that are merged in this process.
     batch.busy = threading.Lock() if local else None
     if not local:
         batch.report = None  # a process of the server merges the batches
     with _catch_signals() as stop:
         query = batch.start(rows, every)
         try:
+            # Wake up each second to look for a signal.
             while not query.awaitTermination(1):
                 if stop.is_set():
+                    # Let the batch that runs come to its end, and begin no other.
                     batch.stopping = True
                     with batch.busy or threading.Lock():
                         query.stop()

@@ -68,6 +68,7 @@ def test(
         Path(xml).parent.mkdir(parents=True, exist_ok=True)
     engines = ["duckdb", "spark"] if engine == "both" else [engine]
     reports: list[Report] = []
+    # Open each engine once for all files, because Spark takes seconds to start.
     for name in engines:
         with duck_worlds() if name == "duckdb" else spark_worlds(read) as open_world:
             for file in read:
@@ -144,6 +145,7 @@ def _format_rows(missing: str, extra: str) -> list[str]:
 
     left = ["missing:", *(escape_control(line) for line in missing.splitlines())]
     right = ["too many:", *(escape_control(line) for line in extra.splitlines())]
+    # Measure in cells of the terminal: some characters take two.
     width = max(map(cell_len, left))
     if 2 + width + len(_GAP) + max(map(cell_len, right)) > shutil.get_terminal_size((120, 0)).columns:
         return [*_paint(left, "green"), *_paint(right, "red")]

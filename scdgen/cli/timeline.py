@@ -121,16 +121,20 @@ def build_timeline(spec: Spec, wanted: VersionFilter, found: VersionRows) -> Tim
     """Build the timeline of the rows, with lanes in their order."""
     kind, keys = spec.history.type, spec.keys
     values = tuple(name for name in spec.columns if name not in keys)
+    # Group the rows by key; they come in the order of keys.
     groups = [
         (key, list(rows)) for key, rows in itertools.groupby(found.rows, lambda row: _name_key(spec, row))
     ]  # fmt: skip
+    # The first row beyond the limit shows which key is cut.
     cut = _name_key(spec, found.following) if found.following is not None else None
+    # A version without a start begins with the first one that has one.
     starts = [at for row in found.rows if (at := parse_time(row[spec.history.valid_from], kind)) is not None]
     first = min(starts, default=0)
     lanes = tuple(
         Lane(key, tuple(_build_versions(spec, rows, values, first, wanted.has_whole_history, key == cut)), key == cut)
         for key, rows in groups
     )
+    # Let the axis span all times that are known, and go on after them if a version is open.
     known = {at for lane in lanes for v in lane.versions for at in (v.start, v.until) if at is not None}
     if spec.history.open_end == "last_run":
         ends = (parse_time(row[spec.history.valid_to], kind) for row in found.rows)
@@ -159,11 +163,13 @@ def _build_versions(
         until = parse_time(row[UNTIL], kind)
         spans.append((start, None if row[OPEN] else start if until is None else until))
     for place, (row, (start, until)) in enumerate(zip(rows, spans, strict=True)):
+        # Without the whole history, the row before may not be the version before.
         before = rows[place - 1] if place and whole else None
         was_until = spans[place - 1][1] if place else None
         was_deleted = before is not None and _is_deleted(spec, before)
         deleted = _is_deleted(spec, row)
         last = place == len(rows) - 1
+        # The key ends with a version unless the next one begins right after it.
         ends = until is not None and (not cut if last else spans[place + 1][0] > until)
         yield Version(
             number=place + 1,

@@ -196,7 +196,9 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
     for name in params:
         if name not in spec.params:
             raise UsageError(f"{spec.origin}: no param '{name}'{_known(name, spec.params)}")
+    # Only values that are given replace defaults; SQL writes booleans in lower case.
     texts = {name: str(v).lower() if isinstance(v, bool) else str(v) for name, v in params.items() if v is not None}
+    # Check the forms here, because a cast that fails in the SQL would not name the param.
     for name, text in texts.items():
         kind = spec.params[name].type
         if form := find_form(text, kind):
@@ -206,10 +208,12 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
         name: spec.params[name].model_copy(update={"default": sql.text_literal(text)}) for name, text in texts.items()
     }
     changed: dict[str, object] = {"params": {**spec.params, **given}}
+    # Clear what else names rows, because a source has exactly one.
     if view is not None:
         plain: dict[str, object] = {"table": view, "query": None, "path": None, "format": None, "options": {}}
         changed["source"] = spec.source.model_copy(update=plain)
     bound = spec.model_copy(update=changed)
+    # Report all params without a value at once.
     needed = param_variables(bound)[1]
     if needed:
         line = "{}: the param '{}' ({}) has no value; pass {}"
@@ -223,6 +227,7 @@ def bind_each(specs: Sequence[Spec], given: Mapping[str, V], source: str | None 
     ``source`` is the path that replaces the source of a single spec. Raises :class:`UsageError` if it cannot, for a
     value that no spec declares, or with all values that are missing.
     """
+    # A single spec takes all values, and says which of them it does not know.
     if len(specs) == 1:
         bind(specs[0], source, given)
     declared = dict.fromkeys(name for spec in specs for name in spec.params)
@@ -231,6 +236,7 @@ def bind_each(specs: Sequence[Spec], given: Mapping[str, V], source: str | None 
             what = f"none of the specs has this param{_known(name, declared)}"
             raise UsageError(what, option=param_argument(name))
     own = {spec.target: {n: value for n, value in given.items() if n in spec.params} for spec in specs}
+    # Report the values that are missing for all specs at once.
     missing: list[str] = []
     for spec in specs:
         try:

@@ -64,11 +64,13 @@ class Lineage:
 def lineage(spec: Spec) -> Lineage:
     """Return the lineage of every column of the target, in order, and of the decisions on rows."""
     given, seen = spec.source, _Names(spec)
+    # 1. The columns of the spec: from an expression, or from the start of the version.
     columns = {name: seen.inputs(spec.column_source(name)) for name in spec.columns}
     time = _time(spec, seen)
     for name in spec.derived:
         columns[name] = time
     made = [Made(name, of) for name, of in columns.items()]
+    # 2. What the pattern names as the inputs of its own columns, in its words.
     keys = _all(columns[name] for name in spec.keys)
     sequence = _all(map(seen.inputs, given.sequence_by))
     deletes = seen.inputs(given.delete_when) if source.flags_deletes(spec) and given.delete_when else ()
@@ -81,10 +83,12 @@ def lineage(spec: Spec) -> Lineage:
         "deletes": deletes, "run": run, "sequence": sequence,
         "now": (Input("value", "current_timestamp()"),), "id": (Input("value", "uuid()"),),
     }  # fmt: skip
+    # 3. The columns that the pattern adds after those of the spec.
     for column in pattern_of(spec).columns(spec)[len(spec.columns) :]:
         of = _all(inputs[name] for name in column.made_of)
         by = _all(inputs[name] for name in column.decided_by)
         made.append(Made(sql.unquote(column.name), of, tuple(item for item in by if item not in of)))
+    # 4. The columns of views: overlays, then lookups.
     for name, overlay in spec.overlays.items():
         for kind, shown in overlay.given:
             of, by = (time, columns[shown]) if kind == "since" else (columns[shown], time)
@@ -93,6 +97,7 @@ def lineage(spec: Spec) -> Lineage:
     for view, lookup in spec.lookups.items():
         by = _over_facts(spec, lookup.fact, [*lookup.keys.values(), *([lookup.at] if lookup.at else [])])
         made += [Made(f"{view}.{shown}", of_columns[name], by) for name, shown in lookup.shown.items()]
+    # 5. The decisions about whole rows.
     inferred = spec.members.inferred
     left_out = seen.inputs(given.delete_when) if given.delete_when and spec.deletes == "ignore" else ()
     read = _all([seen.inputs(given.where) if given.where else (), left_out, seen.conditions_of_join()])
@@ -108,6 +113,7 @@ def lineage(spec: Spec) -> Lineage:
         ("which row counts", _all([() if spec.keeps_history or not given.effective_at else time, sequence])),
     )
     made += [Made(name, (), by, rule=True) for name, by in rules if by]
+    # 6. Where the rows come from.
     parts = sorted(sql.query(given.query).tables) if given.query else []
     parts += dict.fromkeys(sql.split_name(joined.table) for joined in given.join.values())
     called = given.table or given.path or ("the join of the spec" if given.join else "the SELECT of the spec")
@@ -176,16 +182,19 @@ class _Names:
             return Input("table", ".".join(part.name for part in node.parts))
         assert isinstance(node, exp.Column)
         parts = [part.name for part in node.parts]
+        # The alias may be left out only outside of a subquery.
         if alias and parts[0].lower() != alias and not node.find_ancestor(exp.Select):
             parts.insert(0, alias)
         if joined := self._join.get(parts[0].lower()):
             name = f"{joined.table}.{parts[1]}"
             return Input("column", self._spelled.setdefault(name.lower(), name))
         qualified = len(parts) > 1 and parts[0].lower() == self._relation
+        # In a subquery, a column without a table is most likely of the subquery's own.
         if node.find_ancestor(exp.Select) and not qualified:
             return None
         if len(parts) > 1 and parts[0].lower() == "session":
             return Input("param", f":{parts[1]}")
         name = parts[1] if qualified else parts[0]  # the column of a path into a struct
+        # Show each name in the spelling that was found first.
         name = self._spelled.setdefault(name.lower(), name)
         return Input("fact", f"{self._facts}.{name}") if self._facts else Input("column", name)

@@ -281,16 +281,19 @@ def check_all(spec: Spec, compiler: Compiler, relation: str | None = None) -> Ch
     found = pattern.checks(source)
     if relation is not None:
         found = replace(found, target=relation)
+    # Render the counts and the rows of all checks; judge both, because a template may be the user's.
     counts = CheckCounts.like(found)
     texts = {"check_all.sql": compiler.render(counts), "checks.sql": compiler.render(found)}
     with way_out(compiler.is_custom):
         judge(spec, texts)
     rows, number = cut(texts["checks.sql"]).texts, len(found.built_in) + len(found.own)
+    # Queries and checks are matched by their position.
     if len(rows) != number:
         raise UsageError(
             f"{spec.target}: the number of queries in checks.sql.j2 is {len(rows)}, not {number}; "
             "let it hold one per check, in their order, or leave out --templates"
         )
+    # Show the rows in the order of the table, unless a check names its own columns.
     place = (*pattern.read(source).place, *([found.times.end] if found.times else []))
     return CheckAll(
         cut(texts["check_all.sql"]).texts[0],
@@ -336,8 +339,10 @@ def broken_rows(spec: Spec, rule: str) -> Diagnose | None:
     broken = () if rows.join else tuple(found.broken for found in rows.rules if found.name == rule)
     broken += tuple(found.broken for found in rows.expected if f"{EXPECTATION}{found.name.lower()}" == rule)
     late = rule == "late" and times is not None and not spec.reads_snapshot
+    # Only these rules have rows to count; the messages of the others say it all.
     if not (broken or late or rule in {"conflict", "overlap"}):
         return None
+    # All rows of a snapshot have one time, which does not tell them apart.
     by_time = has_time and not (rule == "conflict" and spec.reads_snapshot)
     sample = (*rows.keys, *(("_scd_at",) if by_time else ()), *(("_scd_sets",) if rule == "unknown_column" else ()))
     return Diagnose(
@@ -382,6 +387,7 @@ def typed_values(spec: Spec, infer: bool = False) -> Iterator[SourceTypes]:
 
 def _typed_values(spec: Spec, infer: bool) -> Iterator[SourceTypes]:
     yield SourceTypes(tuple(time_casts(spec)), Source.of(spec).rows)
+    # Values that no row has: the time of the snapshot, and params that a query computes.
     kind, values = time_type(spec), []
     if spec.snapshot is not None and variables.takes_time(spec):
         values.append(SourceCast.of("snapshot.taken_at", sql.expression(spec.snapshot.taken_at), kind))

@@ -86,11 +86,13 @@ def environment(own: str | None = None) -> SandboxedEnvironment:
     if own is None:
         return _environment(None, ())
     folder = Path(own).absolute()
+    # The files and their times are part of the key of the cache, so that a change is seen.
     try:
         files = [file for file in folder.rglob("*.j2") if file.is_file()]
         found = tuple(sorted((file.relative_to(folder).as_posix(), file.stat().st_mtime_ns) for file in files))
     except OSError as error:
         raise UsageError(of_system(error, own)) from error
+    # A folder that replaces nothing is most likely the wrong one.
     known = sorted(name for name in _own().list_templates() if name.endswith(".j2"))
     if not any(name in known for name, _ in found):
         hint = next(

@@ -172,6 +172,7 @@ def _find_name(found: Sequence[Token]) -> tuple[int, int]:
 def _list_clauses(body: str) -> Iterator[Step]:
     found = tokens(body)
     kinds = [token.token_type for token in found]
+    # At depth 1 are the CTEs inside of USING, at depth 0 the clauses of the MERGE itself.
     depth = 0
     for index, kind in enumerate(kinds):
         depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(kind, 0)

@@ -79,6 +79,7 @@ def _steps(
     if existing is None:
         yield Step(Part.TABLE, _own_texts(files.create))
     else:
+        # Add the columns first: a row that the spec requires has values for them.
         changes = evolve_script(spec, existing.additions, existing.adopt, compiler).texts
         added = map(compiler.render_query, required_rows(spec, existing.lacks))
         yield Step(Part.TABLE, (*changes, *added))
@@ -92,6 +93,7 @@ def _steps(
     yield Step(Part.VARIABLES, tuple(before))
     if query := source_counts(spec, wanted=counts_source):
         yield Step(Part.COUNTS, (compiler.render_query(query),))
+    # Write rejected rows before the MERGE, so that they are kept if it fails.
     if files.rejects.statements:
         yield Step(Part.REJECTS, _own_texts(files.rejects))
     yield Step(Part.MERGE, (merge,))

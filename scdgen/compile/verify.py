@@ -83,6 +83,7 @@ class _Gate:
         types = {text: exp.DataType.build(text, dialect=DIALECT) for text in {column.type for column in own}}
         self.target = {sql.unquote(column.name): types[column.type] for column in own}
         self.variables = {TAKEN_AT, LAST_RUN, *batch_names(spec)}
+        # The columns of a source row: those without an expression, and those that expressions read.
         fragments = [(found.option, found.fragment) for found in sql_texts(spec)]
         bare = {name.lower() for name, column in spec.columns.items() if column.from_ is None}
         of_rows = (read.columns for option, read in fragments if option.over in (Rows.SOURCE, Rows.JOINED))
@@ -147,6 +148,7 @@ class _Gate:
         except Exception as error:
             yield _unresolved_text(error)
             return
+        # The list of columns is that of the target alone.
         if not own_columns:
             return
         yield from self._whens(tree)
@@ -187,6 +189,7 @@ class _Gate:
 
     def _plan(self, trees: Sequence[exp.Expression]) -> Iterator[str]:
         """Check the plan's view and the queries that read it."""
+        # A query reads the views that the statements before it create.
         views: dict[str, list[str]] = {}
         for tree in trees:
             query = tree.expression if isinstance(tree, exp.Create) else tree
@@ -208,9 +211,11 @@ class _Gate:
         """
         tree = query.pop()
         _shorten_chains(tree)
+        # Variables are no columns; NULL takes their place.
         for column in list(tree.find_all(exp.Column)):
             if column.table.lower() == "session" or (not column.table and column.name in self.variables):
                 column.replace(exp.Null())
+        # Nor can the columns of tables in subqueries be resolved.
         for table in list(tree.find_all(exp.Table)):
             select = table.find_ancestor(exp.Select)
             parts = tuple(part.name for part in table.parts)

@@ -157,6 +157,7 @@ class Database:
     def _run(self, statement: str) -> list[Row]:
         try:
             with self._clock.limit():
+                # Fetch one row more than a query may return, to see that it returns too many.
                 rows: list[Row] = self._db.execute(statement).fetchmany(MOST_ROWS + 1)
         except duckdb.Error as error:
             raise translate_error(error) from error
@@ -272,6 +273,7 @@ class Database:
         """
         compiled = self.compile(spec, view, params)
         self._aim(spec)
+        # Refuse numbers as times, as Spark's runner does, and values that DuckDB would order in another way.
         self._require_times(compiled.spec, infer)
         self._require_order(compiled.spec)
         steps = list_steps(compiled, self._find_stored(spec), infer)
@@ -319,12 +321,14 @@ class Database:
             for step in steps:
                 if step.part is Part.TABLE:
                     self.execute(step.statements)
+            # The view of the plan, its counts, and a sample that is not needed here.
             *before, counts, _ = compiled.files.plan.texts
             self.execute(before)
             self._require_order(compiled.spec)
             self._require_choice(compiled.spec)
             names, rows = self.query(counts)
         finally:
+            # Undo what the plan had to create.
             self._db.execute("ROLLBACK")
         return {name: int(number or 0) for name, number in zip(names, rows[0], strict=True)}
 
@@ -361,6 +365,7 @@ class Database:
 
     def _require_times(self, spec: Spec, infer: bool) -> None:
         """Raise :class:`DataError` for a number that would be cast to a time, as Spark's runner does."""
+        # The queries name the params, so declare these.
         for variable in param_variables(spec)[0]:
             self.execute(f"DECLARE OR REPLACE VARIABLE {variable.name} {variable.type}")
         for values in typed_values(spec, infer):
@@ -453,6 +458,7 @@ def translate_error(error: duckdb.Error) -> Exception:
     'a cast'
     """
     text = str(error).partition("\nLINE ")[0]  # without the part of the statement that DuckDB adds
+    # The errors that the generated SQL raises name their rule, whatever class DuckDB gives them.
     if found := re.search(r"\[SCDGEN_([A-Z0-9_]+)\] (.*)", text):
         return DataError(found[2], rule=found[1].lower())
     if found := re.search(r"\[UNKNOWN\] ([^'\n]*)", text):
@@ -470,6 +476,7 @@ def translate_error(error: duckdb.Error) -> Exception:
     if found := _NO_COLUMN.search(text):
         return EngineError(f"the rows have no column {found[1]}, which the spec reads; add it to 'schema:'")
     line = text.splitlines()[0]
+    # What DuckDB lacks is no mistake of the spec or its rows.
     if (isinstance(error, _LACKING) and not _NO_NAME.search(text)) or _LACKS.search(text):
         return UnknownError(f"DuckDB: {line.rstrip('.')}")
     if _BAD_VALUE.search(text) or (isinstance(error, _BAD_VALUES) and not _FAILURE.search(text)):

@@ -111,6 +111,7 @@ def _cast(node: exp.Cast) -> exp.Expr:
     """  # noqa: E501
     is_local = node.to.this == exp.DType.TIMESTAMPNTZ
     kind, value = translate_type(node.to), node.this
+    # Literals in a plain form mean the same in both.
     if isinstance(value, exp.Null) or (isinstance(value, exp.Literal) and _is_plain(value, kind.this)):
         return node
     tries = exp.Boolean(this=isinstance(node, exp.TryCast))
@@ -185,9 +186,11 @@ def _read_pattern(node: exp.Expr) -> exp.Expr:
         return _cast(exp.Cast(this=node.this, to=exp.DataType.build("date" if to_date else "timestamp")))
     parts = re.split(r"(%-?.)", form.name)
     writes = isinstance(node, exp.TimeToStr)
+    # Refuse letters that DuckDB reads in another way, or not at all.
     unknown = set(parts[1::2]) - _READ.keys() - (_WRITTEN if writes else set())
     if not form.is_string or unknown or re.search(r"[A-Za-z'\[\]]", "".join(parts[::2])):
         raise UnknownError(f"the pattern {form.name}")
+    # sqlglot cuts a run of too many equal letters into two parts.
     letters = [(_LETTERS.get(part, part), after) for part, after in zip(parts[1::2], parts[2::2], strict=True)]
     if any(one == other and not between for (one, between), (other, _) in itertools.pairwise(letters)):
         raise UnknownError(f"the pattern {form.name}, which has a letter too often")
@@ -518,6 +521,7 @@ def _regex(node: exp.Func) -> exp.Expr:
     scdgen.duck.known.UnknownError: the regular expression (?<=b)c: use --engine spark
     """
     pattern = node.expression
+    # Refuse what one of the two lacks, or does in another way.
     if not isinstance(pattern, exp.Literal) or not _REGEX.fullmatch(pattern.name) or _TWO_SIGNS.search(pattern.name):
         raise UnknownError(f"the regular expression {pattern.name}")
     if not pattern.name or node.args.get("flag") or node.args.get("position") or node.args.get("modifiers"):
@@ -534,6 +538,7 @@ def _regex(node: exp.Func) -> exp.Expr:
         written = node.args.get("replacement")
         if not isinstance(written, exp.Literal) or re.search(r"\\|\$(?![0-9])", written.name):
             raise UnknownError("REGEXP_REPLACE with this replacement")
+        # Spark writes groups as $1, DuckDB as \1.
         node.set("replacement", exp.Literal.string(re.sub(r"\$([0-9])", r"\\\1", written.name)))
     return node
 
@@ -735,6 +740,7 @@ def translate_tree(tree: exp.Expr, variables: Mapping[str, exp.DataType], times:
         else:
             rule = next((rule for kinds, rule in _RULES.items() if isinstance(node, kinds)), None)
             new = rule(node) if rule else node
+        # The root has no parent in which it could be replaced.
         if new is not node and node is tree:
             tree = new
         elif new is not node:

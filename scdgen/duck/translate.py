@@ -125,6 +125,7 @@ class Translator:
             yield _set(name.name, one, self._types[name.name.lower()])
 
     def _create(self, tree: exp.Create) -> str:
+        # Drop what DuckDB has no word for: the format, the properties, and comments of columns.
         if properties := tree.args.get("properties"):
             kept = [part for part in properties.expressions if not isinstance(part, _DELTA)]
             tree.set("properties", exp.Properties(expressions=kept) if kept else None)

@@ -134,6 +134,7 @@ def _require_spelling(text: str, node: exp.Expr) -> None:
             raise UnknownError(f"{name} of other than two values")
         if isinstance(node, exp.JSONExtractScalar) and not JSON_PATH.fullmatch(literals[-1]):
             raise UnknownError(f"{name} of this path")
+    # Without a call, sqlglot has joined two literals that stand side by side.
     if isinstance(node, exp.Concat) and "start" not in node.meta:
         raise UnknownError("two texts side by side")
     if isinstance(node, exp.Interval):
@@ -165,6 +166,7 @@ def _find_types(
     spec: Spec, tree: exp.Expr, describe: Callable[[str], Mapping[str, exp.DataType]], view: str | None
 ) -> dict[str, exp.DataType]:
     """Return the type of each column that a text may name; a name with several types is left out."""
+    # List the tables and queries that the text may read.
     tables = [tuple(part.name for part in table.parts) for table in tree.find_all(exp.Table)]
     queries: list[str] = []
     if not isinstance(tree, exp.Query):
@@ -178,6 +180,7 @@ def _find_types(
         own = {sql.unquote(column.name): column.type for column in pattern_of(spec).columns(spec)}
         listed += [(name, _build(kind)) for name, kind in own.items() if name.lower() not in known]
     listed += [(f"session.{name}", _build(param.type)) for name, param in spec.params.items()]
+    # Bring types that are alike here to one, so that only real differences leave a name out.
     found: dict[str, exp.DataType] = {}
     several: set[str] = set()
     for name, kind in listed:
@@ -342,6 +345,7 @@ def _pairs(node: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
         element.type = node.this.type.expressions[0]
         yield element, node.expression
     elif isinstance(node, exp.Case | exp.If):
+        # All results of a CASE get one type, and so do its value and what that is compared with.
         ifs = node.args["ifs"] if isinstance(node, exp.Case) else [node]
         values = [branch.args["true"] for branch in ifs]
         rest = node.args.get("default") if isinstance(node, exp.Case) else node.args.get("false")
@@ -382,6 +386,7 @@ def _require_arguments(node: exp.Expr) -> None:
 
 def _require_pair(one: exp.Expr, other: exp.Expr, reads_text: bool) -> None:
     first, second = _kind(one), _kind(other)
+    # NULL fits every type.
     if _NOTHING in (first, second):
         return
     if first == second == _ARRAY and _list_kinds(one) == _list_kinds(other):
@@ -390,6 +395,7 @@ def _require_pair(one: exp.Expr, other: exp.Expr, reads_text: bool) -> None:
         raise UnknownError("a cast of an array, a struct or a map that is not written")
     if first == second:
         return
+    # Only a literal shows that it is a time in a form that both read.
     if reads_text and {first, second} == {_TEXT, _TIME}:
         text = one if first == _TEXT else other
         if isinstance(text, exp.Literal) and TIME_TEXT.fullmatch(text.name):

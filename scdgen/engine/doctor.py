@@ -106,6 +106,7 @@ def check_warehouse(warehouse: str) -> Finding:
     folder = Path(warehouse).absolute()
     try:
         require_folder(folder, warehouse)
+        # The folder itself may not exist yet; try the nearest one that does.
         place = next(place for place in (folder, *folder.parents) if place.exists())
         with tempfile.TemporaryFile(dir=place):
             pass
@@ -121,6 +122,7 @@ def try_spark(warehouse: str, conf: Mapping[str, str]) -> Finding:
     """Start Spark, and write and read a Delta table in a temporary folder."""
     begin = time.monotonic()
     try:
+        # Start the session that a run would start, with the same settings and JARs.
         spark = local_session(warehouse, conf)
         try:
             with tempfile.TemporaryDirectory() as folder:

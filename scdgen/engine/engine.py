@@ -188,6 +188,7 @@ class BadValue:
 
 def explained(engine: Engine, spec: Spec, error: Exception) -> ScdgenError:
     """Translate an error of Spark's; for a broken rule, with the count and a sample."""
+    # Tell a failure of Spark's from one that the generated SQL raises for a broken rule.
     broken = rule_name(str(error))
     if broken is None:
         return value_error(engine, spec, error) or translate(spec, error)
@@ -205,8 +206,10 @@ def explained(engine: Engine, spec: Spec, error: Exception) -> ScdgenError:
             counted = f" ({count} found{shown})" if count else ""
         except Exception:  # the message names the rule even without numbers
             count = None
+    # Show the names of the spec, not those of the columns that the SQL makes.
     own = _with_user_names(spec, refused.sample)
     what = _with_user_names(spec, refused.what) + (f", such as {own}" if own else "")
+    # Put the count where the sentence ends: after the fix, if there is one.
     if not refused.fix:
         what += counted
     fix = f"{refused.fix}{counted}" if refused.fix else ""
@@ -299,6 +302,7 @@ def bad_value(engine: Engine, spec: Spec) -> BadValue | None:
     ``None`` if no column has one, or if the rows cannot be read.
     """
     casts = source_casts(spec)
+    # Count the failures of all casts in one query first, which finds most of them.
     simple = [cast for cast in casts if cast.required or not cast.nested]
     counts = _rows(engine, bad_values(spec, "count", simple))
     for cast, count in zip(simple, counts[0] if counts else (), strict=False):
@@ -309,6 +313,7 @@ def bad_value(engine: Engine, spec: Spec) -> BadValue | None:
         try:
             engine.query(bad_values(spec, "cast", [cast])).collect()
         except Exception as error:
+            # Prefer a count and a row to the value in Spark's text.
             counts = _rows(engine, bad_values(spec, "count", [cast])) if cast in simple else []
             if counts and counts[0][0]:
                 return _sampled(engine, spec, cast, counts[0][0])
@@ -322,8 +327,10 @@ def bad_value(engine: Engine, spec: Spec) -> BadValue | None:
 def _sampled(engine: Engine, spec: Spec, cast: SourceCast, count: int) -> BadValue:
     """Find one of the rows in which a cast fails."""
     keys = [(name, source.fragment(spec, name)) for name in spec.keys]
+    # Read a row in one query: the value, its key, and the columns that the expression reads.
     values = (SourceCast.of(name, read, "").conversion.value for name, read in keys)
     texts = [cast.conversion.value, *values, *map(quote, cast.reads)]
+    # Only rows of files have the name of their file.
     found = _rows(engine, bad_values(spec, "sample", [cast], texts, FILE))
     found = found or _rows(engine, bad_values(spec, "sample", [cast], texts))
     if not found:
@@ -333,6 +340,7 @@ def _sampled(engine: Engine, spec: Spec, cast: SourceCast, count: int) -> BadVal
     listed = ", ".join(f"{name}={text}" for (name, _), text in zip(keys, key_texts, strict=True))
     if len(given) == 1 and value is not None:
         (value,) = given.values()  # as it is in the source
+    # Give the columns by which the line in the file can be found.
     bare = {read.bare.lower(): text for (_, read), text in zip(keys, key_texts, strict=True) if read.bare}
     row = {name: text for name, text in {**bare, **given}.items() if text} if given else {}
     kind = cast.type if cast.required else cast.conversion.type

@@ -248,6 +248,7 @@ def _of_server(text: str) -> ScdgenError | None:
 def _error(place: str, error: Exception, spec: Spec | None = None) -> ScdgenError:
     """Translate an error; ``spec`` is searched for the names in it."""
     text = str(error)
+    # The first pattern that matches counts, so narrow ones stand before wide ones.
     for pattern, kind, what, fix in _KNOWN:
         found = re.search(pattern, text, re.DOTALL)
         if found:
@@ -257,6 +258,7 @@ def _error(place: str, error: Exception, spec: Spec | None = None) -> ScdgenErro
             facts = {"where": where, "hint": _hint(parts), "source": SOURCE, "value": values[0]}
             what, fix = (part.format(*parts, **facts) for part in (what, fix))
             return kind(what, place=place, fix=fix, values=values)
+    # Without a pattern, the class of the error decides whether the data or the engine is at fault.
     kind = DataError if _OF_USER.search(f"{type(error).__name__}: {text}") else EngineError
     line = _first_line(text)
     # Any of what follows the name of the condition.
@@ -286,9 +288,11 @@ def _first_line(text: str) -> str:
 
 def _hint(parts: list[str]) -> str:
     """Suggest an existing name for a missing one."""
+    # Without a list of the names that are there, suggest none.
     if len(parts) < 2:
         return ""
     names = parts[1].split(", ")
+    # Look for known reasons of odd names in a CSV before a similar name is suggested.
     if any(name.lower().startswith("`sep=`") or name.lower() == "sep=" for name in names):
         return "the first line sep= is for Excel alone: take it out, or give the file with --source"
     bare = parts[0].strip("`").rpartition(".")[2].lower()
@@ -297,6 +301,7 @@ def _hint(parts: list[str]) -> str:
         return "the header has a blank beside the name: set source.options.ignoreLeadingWhiteSpace: true"
     if len(names) == 1 and (likely := describe_one_name(names[0].strip("`"))):
         return f"{likely}; set it in source.options.sep"
+    # Compare without the qualifier, which the missing name may lack.
     last = {name.rpartition(".")[2]: name for name in names}
     hint = nearest_column(parts[0].rpartition(".")[2], last).removeprefix("; ")
     most = 5  # names that Spark lists

@@ -30,6 +30,7 @@ def read_footer(file: Path) -> Footer | None:
     """Read the footer of a local file; ``None`` if it is encrypted or broken, which Spark reports."""
     try:
         with file.open("rb") as stream:
+            # A file ends in the length of the footer and the magic bytes; the footer stands before them.
             stream.seek(-8, 2)
             tail = stream.read(8)
             size = int.from_bytes(tail[:4], "little")

@@ -45,6 +45,7 @@ def find_java() -> tuple[int, str]:
 
     Raises :class:`EngineError` if it is missing, does not run, or is too old.
     """
+    # JAVA_HOME comes before the PATH, as in Spark's own scripts.
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
     if java is None or not shutil.which(java):
@@ -57,6 +58,7 @@ def find_java() -> tuple[int, str]:
     if done.returncode:
         said = first_line(Exception(done.stderr or done.stdout or f"it ends with status {done.returncode}"))
         raise EngineError(f"{java}: cannot be run ({said}); {INSTALL_JAVA}")
+    # Java 8 calls itself 1.8.
     found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
     number = int(found[1]) if found else 0
     if found and number < 17:
@@ -181,6 +183,7 @@ class ClassArchive:
 
         None unless ``write``, and while another process may write it.
         """
+        # Use no archive that others may write: Java runs what is in it.
         if not make_private(self.file.parent):
             return ""
         try:
@@ -202,6 +205,7 @@ class ClassArchive:
 
 def explain_start(noise: str) -> str:
     """Explain on one line why Spark did not start."""
+    # Look at what Ivy says first: the errors of Java that follow do not give the reason.
     failed = sorted(set(re.findall(r"download failed: ([\w.:#;!()-]+)", noise)))
     if failed:
         return (
@@ -219,5 +223,6 @@ def explain_start(noise: str) -> str:
     for pattern, message in _NO_START:
         if re.search(pattern, noise):
             return f"Spark did not start: {message}"
+    # Show the last exception, which is the cause of the ones before it.
     lines = [line for line in noise.splitlines() if "Exception" in line or "Error" in line]
     return f"Spark did not start: {lines[-1].strip() if lines else 'no reason given'}; {DEBUG}"

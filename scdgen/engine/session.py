@@ -101,6 +101,7 @@ def local_session(
     Raises :class:`EngineError` if pyspark, Java or the Delta packages are missing, and :class:`UsageError` if the
     session ``needs_tables`` and the folder of tables does not exist.
     """
+    # Refuse a missing folder before Java starts, which takes seconds.
     may_be_elsewhere = set(conf or {}) - set(QUICK)  # a setting of the user may name another folder
     if needs_tables and not may_be_elsewhere and not Path(warehouse).exists():
         what, fix = (
@@ -108,6 +109,7 @@ def local_session(
             "name the folder of earlier runs, or run the spec first",
         )
         raise UsageError(what, option="--warehouse", value=warehouse, fix=fix)
+    # Find Java before Spark starts, whose own error does not say what to install.
     java = find_java()
     try:
         from delta import configure_spark_with_delta_pip
@@ -123,14 +125,17 @@ def local_session(
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     # Run Python functions with the packages of this process, not those of the first python3 on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # Take the JARs from the list of an earlier start, because Ivy takes seconds to find them.
     known = JarList.of_environment() if takes_class_path(conf or {}) else None
     jars = known.read() if known else []
+    # Let the user's settings win, and add the archive only if none of them has options of Java.
     settings = {**_SETTINGS, **(conf or {})}
     if jars and settings.get(JAVA_OPTIONS) in {None, *QUICK.values()}:
         archive = ClassArchive.of(java, jars).options(write=merges)
         settings[JAVA_OPTIONS] = f"{settings.get(JAVA_OPTIONS, '')} {archive}".strip()
     for key, value in settings.items():
         builder = builder.config(key, value)
+    # Put the known JARs on the class path, or else let delta-spark name the packages to Ivy.
     builder = (
         builder.config("spark.driver.extraClassPath", os.pathsep.join(jars))
         if jars
@@ -141,8 +146,10 @@ def local_session(
             spark: SparkSession = builder.getOrCreate()
     except Exception as error:
         raise EngineError(explain_start(noise.text() + str(error))) from error
+    # Keep the list of the JARs for the next start.
     if known and not jars:
         known.write(str(spark.conf.get("spark.jars", "")), Path(pyspark_file).parent / "jars")
+    # Give names to the tables of earlier runs: the embedded catalog forgets them when the session ends.
     try:
         register_tables(spark, folder)
     except Exception as error:
@@ -166,11 +173,14 @@ def remote_session(address: Url | str, conf: Mapping[str, str] | None = None) ->
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # pandas is too new for pyspark, but not used here
             spark: SparkSession = builder.remote(url.full).getOrCreate()
+        # Set scdgen's own setting first, so that one of the user wins.
         _set(spark, {_SUBSTITUTE: "false"}, {})
         for key, value in (conf or {}).items():
             spark.conf.set(key, value)
+        # Send a query, so that a server that does not answer fails here.
         spark.sql("SELECT 1").collect()
     except Exception as error:
+        # The error may quote the URL, which can hold a token.
         known = translate_at("Spark", error)
         raise EngineError(hide_secrets(known.what), place=str(url), fix=known.fix) from error
     return spark
@@ -339,6 +349,7 @@ def _is_ansi(spark: SparkSession) -> bool:
     except Exception as error:
         if not refuses(error):
             raise
+    # The server does not show the setting, so try a cast that only ANSI refuses.
     try:
         spark.sql("SELECT CAST('a' AS INT)").collect()
     except Exception as error:

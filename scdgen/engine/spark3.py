@@ -30,6 +30,7 @@ def with_variables(spark: SparkSession) -> SparkSession:
     try:  # Databricks has them in runtimes that report Spark 3.5
         spark.sql("DECLARE OR REPLACE VARIABLE _scd_probe INT").collect()
     except Exception as error:
+        # Only a parser without variables refuses the syntax; pass on any other error.
         if "PARSE_SYNTAX_ERROR" not in str(error):
             raise
         return cast("SparkSession", Substituting(spark))

@@ -85,6 +85,7 @@ def check_options(given: Mapping[str, str], option: str) -> dict[str, str]:
     >>> check_options({"SEP": ";"}, "--source-option")
     {'sep': ';'}
     """
+    # Check every option, because Spark ignores those that it does not know.
     found = {}
     for name, value in given.items():
         known = _OPTIONS.get(name.lower())
@@ -106,6 +107,7 @@ def check_options(given: Mapping[str, str], option: str) -> dict[str, str]:
             raise UsageError(
                 f"'{value}' is not an encoding; write it as encoding=windows-1252", option=option, value=name
             )
+        # Store an option that has two names under one of them.
         found[_SAME.get(known, known)] = value
     if "quote" in found:  # a quote in a cell is written twice, as with the usual one
         found.setdefault("escape", found["quote"])
@@ -135,12 +137,14 @@ def find_dialect(
         likely: options in the spec for the files that this one replaces. Their encoding is used if the file has no byte
             order mark, their separator if it splits the header better than others do.
     """
+    # Read only the beginning of the file: enough for the header and some rows.
     given, usual = given or {}, _pick_known(likely or {})
     begin = _read_bytes(file, _BYTES)
     encoding = given.get("encoding") or next(
         (name for bom, name in _BOMS.items() if begin.startswith(bom)), usual.get("encoding", Dialect.encoding)
     )
     escape = given.get("escape", Dialect.escape)
+    # Set what needs no look at the rows; the search for the separator needs it to cut cells.
     plain = Dialect(
         encoding=Dialect.encoding if codecs.lookup(encoding).name == Dialect.encoding else encoding,
         quote=given.get("quote", Dialect.quote),
@@ -150,10 +154,12 @@ def find_dialect(
         strips=given.get("ignoreLeadingWhiteSpace", "").lower() == "true",
     )
     lines = _decode_lines(begin, plain.encoding)
+    # A first line sep=; is for Excel, and names the separator.
     named = _SEP_LINE.fullmatch(lines[0]) if lines and plain.header else None
     plain = replace(plain, skips=1 if named else 0)
     sep = given.get("sep") or (named and named[1]) or _find_separator(lines, plain, usual.get("sep"))
     found = replace(plain, sep=sep.replace("\\t", "\t"))
+    # Blanks after separators show only once the separator is known.
     return replace(found, strips=found.strips or ("ignoreLeadingWhiteSpace" not in given and _is_spaced(lines, found)))
 
 

@@ -77,6 +77,7 @@ def open_files(spark: SparkSession, spec: Spec, path: str, options: Mapping[str,
             raise mistake from error
         raise
     except Exception as error:
+        # Only now read the files in Python, which is slow, to find the line of the mistake.
         if mistake := find_mistake(files.kind, files.local, files.dialect):
             raise mistake from error
         if isinstance(error, OSError):
@@ -85,6 +86,7 @@ def open_files(spark: SparkSession, spec: Spec, path: str, options: Mapping[str,
         if message is not None:
             raise DataError(message, values=find_values(message)) from error
         raise translate(spec, error, path) from error
+    # Spark may have misread rows without an error, too; look at the files that show signs of it.
     if mistake := find_mistake(files.kind, source.doubtful, files.dialect):
         raise mistake
     return source
@@ -94,15 +96,19 @@ def explained(
     engine: Engine, spec: Spec, source: Opened, params: Mapping[str, object], error: ScdgenError
 ) -> DataError | None:
     """Translate the error of a run to one that names the place in the files; ``None`` if they did not cause it."""
+    # Spark's own error has its class and its text; the line that was made of it has not.
     text = str(error.__cause__ or error)
+    # Name the file that lacks a column.
     missing = re.search(r"\[UNRESOLVED_COLUMN[A-Z_.]*\][^`]*`([^`]+)`", text)
     if missing and missing[1].lower() in read_columns(spec):
         return missing_column(source.files.named(None)[0], missing[1], source.rows.columns)
+    # Name the line that Spark could not read.
     message = _describe_unreadable(source.files, text)
     if message is not None:
         mistake = find_mistake(source.files.kind, source.files.local, source.files.dialect)
         message = _describe_unnested(spec, source.files) or message
         return mistake or DataError(message, values=find_values(message))
+    # Search for the value only after a failed cast, because the search reads all rows.
     if isinstance(error, UsageError) or not is_cast_error(text):
         return None
     source.texts.createOrReplaceTempView(_VIEW)
@@ -149,6 +155,7 @@ def _describe_unnested(spec: Spec, files: Files) -> str | None:
     """The message for the first value in JSON that is not nested although its column's type is."""
     if files.kind != "json":
         return None
+    # List the columns that must be nested: by the type that the spec gives them, or by a path into them.
     nested: dict[str, tuple[Any, str]] = {}
     for name, kinds in taken_types(spec).items():
         for kind in kinds:
@@ -172,6 +179,7 @@ DialectOf = Callable[[Path], Dialect]
 
 def find_mistake(kind: str, files: Iterable[Path], dialect_of: DialectOf = find_dialect) -> DataError | None:
     """Find the first mistake in the rows of CSV files or JSON lines, with its line."""
+    # Spark returns NULL for a key in another case, so two spellings of one key would lose values.
     spelled: dict[str, str] = {}
     try:
         for file in files if kind in {"csv", "json"} else ():
@@ -219,6 +227,7 @@ class _Lines:
         try:
             with open_text(self.file, self.encoding) as text:
                 for self.number, line in enumerate(text, 1):
+                    # Bytes that are not UTF-8 come as surrogates, so that the line is known when one is found.
                     odd = re.search("[\0\udc80-\udcff]", line)
                     if odd and odd[0] == "\0":
                         raise self.error(self.number, "holds a NUL character; save the file as UTF-8 text")
@@ -240,6 +249,7 @@ class _Lines:
 
 def csv_rows(file: Path, dialect: Dialect | None = None) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield (line, column -> cell) for each row of a CSV. Raises :class:`DataError` at the first mistake."""
+    # Python limits a cell to 128 KB, Spark does not.
     csv.field_size_limit(sys.maxsize)
     dialect = dialect or find_dialect(file)
     lines = _Lines(file, dialect.encoding, hints=True)
@@ -247,6 +257,7 @@ def csv_rows(file: Path, dialect: Dialect | None = None) -> Iterator[tuple[int, 
     begin, end = 1, ""
     try:
         for cells in dialect.cells(lines):
+            # The first row gives the names, or without a header only their number.
             if cells and not header:
                 header, end = dialect.names(cells), lines.end
                 if dialect.header:
@@ -260,6 +271,7 @@ def csv_rows(file: Path, dialect: Dialect | None = None) -> Iterator[tuple[int, 
                 raise lines.error(lines.number, f"the line ends in {lines.end}, the header in {end}; use one")
             if cells:
                 yield begin, dict(zip(header, cells, strict=True))
+            # A row with quotes may go over several lines; the next one begins after it.
             begin = lines.number + 1
     except csv.Error as error:
         message = "text follows a closing quote; write a quote inside a quoted cell twice"
@@ -273,6 +285,7 @@ def json_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
     A line ``null`` is left out.
     """
+    # Leave numbers as text: a float would lose digits.
     decoder = json.JSONDecoder(object_pairs_hook=_reject_repeated_keys, parse_int=str, parse_float=str)
     lines = _Lines(file)
     if is_array(file):
@@ -296,10 +309,12 @@ def json_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _array_rows(lines: _Lines, decoder: json.JSONDecoder) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the (line, object) of one array over several lines."""
+    # The objects of an array may go over several lines, so read it whole and count the lines.
     text = "".join(lines)
     place, line, last = text.index("[") + 1, 1, 0
     expected, closed = "{", False
     while True:
+        # `expected` is what may come: `{` at first, `,` after an object, `{,` after a comma.
         place = _BLANKS.match(text, place).end()  # type: ignore[union-attr]
         line, last = line + text.count("\n", last, place), place
         if closed or place == len(text):
@@ -322,6 +337,7 @@ def _array_rows(lines: _Lines, decoder: json.JSONDecoder) -> Iterator[tuple[int,
             place, expected = after, ","
         else:
             break
+    # Say why the loop has ended.
     if not closed:
         raise lines.error(line, "the array does not end here, nor goes on with a comma; close it with ]")
     if place < len(text):

@@ -34,6 +34,7 @@ def read_json(spark: SparkSession, specs: Sequence[Spec], files: Files) -> tuple
 
     Columns that a spec takes unchanged are text, or nested types of text. Raises :class:`DataError` if they do not fit.
     """
+    # Look at the text of the files first, for what Spark's reader hides.
     arrays = [file for file in files.local if is_array(file)]
     keys, with_nulls, doubtful = _read_keys(spark, files, arrays)
     reader = spark.read.options(mode="FAILFAST", **files.options())
@@ -41,12 +42,14 @@ def read_json(spark: SparkSession, specs: Sequence[Spec], files: Files) -> tuple
         return _build_empty(spark, build_shape(spark, None, specs, files.shown)), []
     lines = [spark_path(file) for file in files.local if file not in arrays] if files.local else files.paths()
     several = [spark_path(file) for file in arrays]
+    # Infer types only where the spec does not give them.
     found = None
     if not specs[0].source.columns:
         inferred = [reader.json(lines).schema] if lines else []
         inferred += [reader.options(**_MULTILINE).json(several).schema] if several else []
         found = _add_keys(reduce(merge_types, inferred), keys)
     shape = build_shape(spark, found, specs, files.shown)
+    # Files with lines `null` need another mode, which turns these into rows to leave out.
     plain = [path for path in lines if path not in with_nulls]
     other = [path for path in lines if path in with_nulls]
     frames = []
@@ -68,6 +71,7 @@ def is_array(file: Path) -> bool:
             first = next(filter(str.strip, text), "").strip()
     except (OSError, EOFError, UnicodeError):  # Spark reports it
         return False
+    # An array on one line is read as JSON lines.
     if not first.startswith("["):
         return False
     try:
@@ -89,8 +93,10 @@ def _read_keys(
 
     if not files.local:
         return {}, set(), []
+    # Wrapped in [], a line with more than one object has another length than 1, or none.
     keys = "IF(JSON_ARRAY_LENGTH(CONCAT('[', value, ']')) = 1, JSON_OBJECT_KEYS(value), NULL)"
     texts = []
+    # Read lines as text, so that Spark's JSON reader cannot drop what it does not take.
     if lines := [spark_path(file) for file in files.local if file not in arrays]:
         read = spark.read.text(lines).where(f.col("value").rlike(r"\S"))
         texts.append(read.select("value", f.col("_metadata.file_path").alias(FILE)))
@@ -100,8 +106,10 @@ def _read_keys(
         texts.append(read.select(elements, f.col("_metadata.file_path").alias(FILE)))
     empty = f.expr("TRIM(value) = 'null'").alias("empty")
     every = reduce(lambda one, more: one.union(more), texts)
+    # Collect each key once per file, which stays small, however many rows there are.
     found = every.select(f.expr(f"EXPLODE_OUTER({keys})").alias("key"), FILE, empty).distinct().collect()
     known = {key.lower(): key for key, _, _ in found if key is not None}
+    # Find the files that Spark may misread: those with a key in another case, or with a line without keys.
     unread = [file for key, file, empty in found if not empty and (key is None or known[key.lower()] != key)]
     several = len({key for key, _, _ in found if key is not None}) > len(known)
     doubtful = [file for _, file, _ in found] if several else [*unread, *(file.absolute().as_uri() for file in arrays)]

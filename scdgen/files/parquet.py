@@ -32,6 +32,7 @@ def read_parquet(spark: SparkSession, spec: Spec, files: Files, taken: dict[str,
 
     Raises :class:`DataError` if a column has types in the files that no type of the spec unites.
     """
+    # Group the files by their columns, so that Spark reads those of one form together.
     groups = _group(files.local)
     nanos = {path for footer, _ in groups for path in (footer.nanoseconds if footer else ())}
     reader = spark.read.options(**files.options())
@@ -42,11 +43,14 @@ def read_parquet(spark: SparkSession, spec: Spec, files: Files, taken: dict[str,
         except Exception as error:
             if "CANNOT_MERGE" not in str(error) or len(groups) == 1:
                 raise
+    # Read each group by itself, and bring its columns to types that fit all.
     frames: Frames = []
     for footer, listed in groups:
+        # Spark refuses nanoseconds as times, but reads them as numbers.
         with set_while(spark, _NANOS_AS_LONG if footer and footer.nanoseconds else {}):
             rows = with_file(spark.read.options(**files.options()).parquet(*map(spark_path, listed)))
         frames.append((listed[0], _read_nanoseconds(rows, footer, str(listed[0]))))
+    # A type that the spec gives decides over those of the files.
     wanted = {name: next(iter(kinds)) for name, kinds in taken.items() if len(kinds) == 1}
     wanted |= {name.lower(): kind for name, kind in spec.source.columns.items()}
     kinds = _unite(frames, wanted, parse_types(spark, {kind for kind in wanted.values() if kind.startswith(NESTED)}))
@@ -90,6 +94,7 @@ def _read_nanoseconds(rows: DataFrame, footer: Footer | None, shown: str) -> Dat
     for name in rows.columns:
         column = sql.quote(name)
         if (name,) in times:
+            # Round down, also before 1970, where a plain division rounds up.
             micros = f"({column} - PMOD({column}, 1000)) DIV 1000"
             local = f"TIMESTAMPADD(MICROSECOND, {micros}, TIMESTAMP_NTZ '1970-01-01 00:00:00')"
             columns.append(f.expr(f"TIMESTAMP_MICROS({micros})" if times[(name,)] else local).alias(name))
@@ -110,6 +115,7 @@ def _unite(frames: Frames, wanted: dict[str, str], nested: dict[str, Any]) -> di
         names = {kind.simpleString() for kind, _ in kinds.values()}
         wider = next((group[-1] for group in _WIDER if names <= set(group)), None)
         kind = wanted.get(name)
+        # Take a nested type only if the files have all of its fields.
         if kind in nested:
             if all(_has_fields_of(given, nested[kind]) for given, _ in kinds.values()):
                 found[name] = kind

@@ -62,6 +62,7 @@ def opened(spark: SparkSession, spec: Spec, files: Files) -> Opened:
 
 
 def _opened(spark: SparkSession, spec: Spec, files: Files, taken: dict[str, set[str]]) -> Opened:
+    # Each format has its own reader; the last branch is for Delta, and for Parquet that is not local.
     if files.kind == "csv":
         texts = _read_csv(spark, spec, files, taken)
         kinds, doubtful = _inspect_texts(texts, compared(spec) - taken.keys())
@@ -107,15 +108,18 @@ def _read_csv(spark: SparkSession, spec: Spec, files: Files, taken: dict[str, se
     """Read CSV as text. An empty cell is NULL; a quoted empty one is empty text, or NULL in a column with a type."""
     from pyspark.sql import functions as f
 
+    # Options of the command line win over those that were found.
     reader = spark.read.options(**{**CSV, **files.options(), **files.given})
     if files.local:
         frames = _read_csv_by_header(reader, spec, files)
     else:
         frames = [with_file(reader.options(enforceSchema="false").csv(files.paths()))]
         _require_names(files.shown, tuple(frames[0].columns[:-1]), read_columns(spec))
+    # The files have the same columns by now, so a union by name loses none.
     frame = frames[0]
     for other in frames[1:]:
         frame = frame.unionByName(other)
+    # Make empty cells NULL where the spec has a type: a cast of empty text would fail.
     columns = []
     for name in frame.columns:
         column, kinds = f.col(sql.quote(name)), taken.get(name.lower(), set())
@@ -136,6 +140,7 @@ def _read_csv_by_header(reader: Any, spec: Spec, files: Files) -> list[DataFrame
     if not heads:
         raise DataError(f"{files.shown}: is empty; a CSV begins with a header of column names")
     first, *others = [names for _, names in heads]
+    # Require in each file the columns that the spec reads.
     wanted = read_columns(spec)
     for (_, names), paths in heads.items():
         _require_names(str(paths[0]), names, wanted)
@@ -144,6 +149,7 @@ def _read_csv_by_header(reader: Any, spec: Spec, files: Files) -> list[DataFrame
         if lost:
             hint = nearest(lost, names) or "; add it, or keep files of other columns apart"
             raise DataError(f"{paths[0]}: no column {lost}, which other files have{hint}")
+    # Drop other columns that some files lack, so that the union fits.
     kept = [name for name in first if all(name.lower() in {x.lower() for x in other} for other in others)]
     frames = []
     for (dialect, names), paths in heads.items():
@@ -231,6 +237,7 @@ def typed(texts: DataFrame, taken: dict[str, set[str]], kinds_of: dict[str, str]
         if kinds and all(kind.startswith(("DATE", "TIMESTAMP")) for kind in kinds):
             # Let the cast fail for a year that it would read.
             column = f.when(column.rlike(_FAR_YEAR), f.concat(f.lit("year "), column)).otherwise(column)
+        # A column that is cast to different types stays text here.
         if len(kinds) == 1 and not _is_text(kinds):
             column = column.cast(next(iter(kinds)))
         elif name in kinds_of:
@@ -266,6 +273,7 @@ def _inspect_texts(texts: DataFrame, names: set[str]) -> tuple[dict[str, str], l
     doubtful = f.collect_set(f.when(f.concat_ws("", *cells).rlike(_DOUBT), file))
     *fits, files = texts.select(*tests, doubtful).first() or ([],)
     found = {}
+    # The first type that fits counts; numbers go from narrow to wide.
     for place, name in enumerate(tested):
         kinds = [kind for kind, fit in zip(_GUESSES, fits[place * len(_GUESSES) :], strict=False) if fit]
         if kinds:

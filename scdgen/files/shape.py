@@ -49,6 +49,7 @@ def find_wanted(specs: Iterable[Spec]) -> dict[str, Wanted]:
     found: dict[str, Wanted] = {}
     for spec in specs:
         for option, text in source_texts(spec):
+            # Note each path that an expression reads, and whether it passes the value on or computes with it.
             reads, kind = find_paths(text), _kind_of(spec, option)
             for path in reads.paths:
                 inside, node = found, Wanted("")
@@ -102,11 +103,13 @@ def build_shape(spark: SparkSession, found: StructType | None, specs: Sequence[S
     """
     from pyspark.sql.types import StructField, StructType
 
+    # Collect the columns that the specs read, and the types that they declare.
     wanted, taken = find_wanted(specs), taken_by_any(specs)
     declared = {name: kind for spec in specs for name, kind in spec.source.columns.items()}
     kinds = {kind for node in _walk(wanted.values()) for kind in node.kinds if kind.startswith(NESTED)}
     parsed = parse_types(spark, {*kinds, *declared.values()})
     given = {name.lower(): parsed[kind] for name, kind in declared.items()}
+    # List the fields: those that Spark found, those that are declared, and those that the specs read.
     fields = list(found.fields) if found is not None else []
     known = {f.name.lower() for f in fields}
     if found is not None:
@@ -140,6 +143,7 @@ def _resolve(found: Any, node: Wanted, parsed: dict[str, Any], taken: set[str] |
     """
     from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
+    # A column that is taken in one type is read in it; in several types it is text, and cast later.
     kind = node.kind if not taken else next(iter(taken)) if len(taken) == 1 else "STRING"
     if kind is not None and kind.startswith(NESTED):
         found = as_text_type(parsed[kind])
@@ -149,6 +153,7 @@ def _resolve(found: Any, node: Wanted, parsed: dict[str, Any], taken: set[str] |
         return ArrayType(_resolve(found.elementType, node, parsed))
     if isinstance(found, MapType):
         return found
+    # Keep the fields that Spark found, and add those that the specs read.
     fields = list(found.fields) if isinstance(found, StructType) else []
     known = {f.name.lower() for f in fields}
     inner = [

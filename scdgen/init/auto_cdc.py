@@ -80,6 +80,7 @@ def _choose(pipeline: Pipeline, name: str | None) -> list[Flow]:
 
 def _check(flow: Flow, first: Flow) -> None:
     """Raise :class:`SpecError` for clauses that are missing, that do not go together, or that differ between flows."""
+    # Require what a spec needs, and refuse what is for the other kind of flow.
     needed = (Clause.KEYS,) if flow.is_snapshot else (Clause.KEYS, Clause.SEQUENCE)
     for clause in needed:
         if clause not in flow.clauses:
@@ -96,6 +97,7 @@ def _check(flow: Flow, first: Flow) -> None:
         raise flow.wrong(Clause.KEYS, "is not a list of columns; write KEYS (a, b)")
     if flow is first:
         return
+    # Compare what a spec says once for a table with the first flow.
     where = f"the flow in line {first.place.line}"
     if flow.stored != first.stored:
         raise flow.wrong(Clause.STORED, f"'{flow.stored}' is not that of {where}, '{first.stored}'; write one for both")
@@ -226,6 +228,7 @@ def _put_times(draft: Draft, named: dict[str, Flow], table: TargetTable, given: 
     changes = {place: flow for place, flow in named.items() if not flow.is_snapshot}
     flows = list(named.values())
     if draft.options["pattern"] == "scd1":
+        # scd1 keeps one time, to order changes across batches.
         kept = _kept_sequence(draft, flows)
         if kept is not None:
             draft.put("updated_at", kept, "Orders changes across batches; AUTO CDC hides it.")
@@ -235,6 +238,7 @@ def _put_times(draft: Draft, named: dict[str, Flow], table: TargetTable, given: 
             why = f"the snapshots ({names}) have no time, so no column orders rows across batches"
             draft.warnings.append(f"SEQUENCE BY: {why}; write effective_at for them, and updated_at")
     else:
+        # scd2 gets the columns of AUTO CDC, in the type of its sequence.
         kind = _find_history_type(list(changes.values()), types)
         note = None
         if kind is None and (changes or any(flow.has_version for flow in flows)):
@@ -278,6 +282,7 @@ def _put_ties(draft: Draft, changes: Sequence[Flow], types: dict[str, str]) -> N
     ties = [flow.sequence[1:] for flow in changes]
     if not any(ties) or (draft.options["pattern"] == "scd1" and "updated_at" not in draft.options):
         return
+    # One column can keep the further fields only if they are of one form.
     if len({len(fields) for fields in ties if fields}) > 1:
         hint = "write as many in each, and history.sequence or sequence"
         draft.warnings.append(f"SEQUENCE BY: the flows have different numbers of fields; {hint}")
@@ -296,6 +301,7 @@ def _put_rules(draft: Draft, flows: Sequence[Flow]) -> None:
     """Write the options of single columns, and list the clauses that are not mapped."""
     first, stored = flows[0], flows[0].stored
     changes = next((flow for flow in flows if not flow.is_snapshot), first)
+    # Which columns open a version.
     tracked = first.columns(Clause.TRACKED)
     if stored == "SCD TYPE 1" and Clause.TRACKED in first.clauses:
         draft.left_out.append(f"{first.label(Clause.TRACKED)}: a table of type 1 has no history")
@@ -304,6 +310,7 @@ def _put_rules(draft: Draft, flows: Sequence[Flow]) -> None:
         kept = _meant(draft, tracked, first.label(Clause.TRACKED))
         for name in [name for name in draft.options["columns"] if name not in kept and name not in keys]:
             set_option(draft, name, "track", False)
+    # What a NULL in a change means.
     if stored == "SCD TYPE 1" and Clause.NULLS in changes.clauses:
         why = "nulls: is for scd2; source.sets can name the columns of each row"
         draft.left_out.append(f"{changes.label(Clause.NULLS)}: {why}")
@@ -312,6 +319,7 @@ def _put_rules(draft: Draft, flows: Sequence[Flow]) -> None:
         draft.note(f"{label}: nulls: ignore in each column that it means.", "columns")
         for name in _meant(draft, changes.columns(Clause.NULLS) or Columns((), all_but=True), label):
             set_option(draft, name, "nulls", "ignore")
+    # What a table cannot keep as AUTO CDC does.
     if stored == "SCD TYPE 1" and any(Clause.DELETES in flow.clauses for flow in flows):
         draft.note("A deleted key is not remembered: a late row, older than the delete, brings it back.", "pattern")
     if stored == "BITEMPORAL":
@@ -347,6 +355,7 @@ def _put_table(draft: Draft, table: TargetTable) -> None:
     """Write what the statement of the table says about its storage and its rows."""
     columns = {name.lower() for name in draft.options["columns"]}
     for option, value in table.table.items():
+        # An option may name a column that the draft does not have.
         named = value if option != "properties" else []
         if {str(name).lower() for name in named} <= columns:
             draft.put(f"table.{option}", value)
@@ -354,6 +363,7 @@ def _put_table(draft: Draft, table: TargetTable) -> None:
             draft.left_out.append(f"{option}: {', '.join(map(str, value))}: not all are columns of the draft")
     rules = []
     for rule in table.expectations:
+        # Take a rule only if the draft has all columns that it reads.
         if {name.lower() for name in _columns_of(rule["expect"])} <= columns:
             rules.append(rule)
         else:

@@ -128,8 +128,10 @@ def read_sample(
         if found.kind != "csv":
             return _read_rows(spark.read.format(found.kind).load(where), path, found.kind, {})
         refuse_excels_line(found)
+        # Options of the command line win over those that were found.
         dialect = {**find_options(found), **found.given}
         reader = spark.read.options(**{"header": "true", "escape": '"', "multiLine": "true", **dialect})
+        # Values stay text, as a run reads them; a second read only finds the types.
         text = reader.csv(where)
     if len(text.columns) == 1 and (likely := ask_for_separator(text.columns[0])):
         raise UsageError(f"{path}: {likely}")
@@ -139,6 +141,7 @@ def read_sample(
 
 def _read_json(spark: SparkSession, path: str, found: files.Files, where: str) -> Sample:
     """Read JSON lines, without ``null``, or an array of objects. Raises :class:`DataError` for other lines."""
+    # Spark reads an array only with multiLine, which then holds for all files.
     arrays = [file for file in found.local if is_array(file)]
     if arrays and len(arrays) < len(found.local):
         other = next(file for file in found.local if file not in arrays)
@@ -146,12 +149,14 @@ def _read_json(spark: SparkSession, path: str, found: files.Files, where: str) -
         raise UsageError(f"{path}: {what}; give files of one form")
     options = {"multiLine": "true"} if arrays else {}
     rows = spark.read.options(**options).json(where)
+    # Spark drops what follows an array, so look for a mistake in arrays in any case.
     if (CORRUPT in rows.columns or arrays) and (mistake := find_mistake("json", found.local)):
         raise mistake
     rows = rows.drop(CORRUPT)
     if rows.columns:  # a line null is a row of NULLs
         rows = rows.dropna(how="all")
     listed = rows.limit(ROWS + 1).collect() if rows.columns else []
+    # Objects with many keys may be maps.
     guessed = [guess_maps(f.dataType, [row[place] for row in listed]) for place, f in enumerate(rows.schema.fields)]
     fields = [(name, kind.simpleString()) for name, (kind, _) in zip(rows.columns, guessed, strict=True)]
     sample = build_sample(fields, listed, path, "json")
@@ -236,15 +241,18 @@ def build_sample(
     seen, left_out = [], []
     for place, (name, given) in enumerate(fields):
         values = tuple(row[place] for row in rows[:ROWS])
+        # A column of NULLs alone has no type; text takes any value.
         written = "STRING" if given.upper() in {"VOID", "NULL"} else given
         try:
             sql_type = data_type(written)
+            # JSON and some tables hold times as text.
             if sql_type == "STRING" and kind != "csv":
                 sql_type = guess_type_of_text(values) or sql_type
             if name != name.strip() or not name or name.lower().startswith("_scd_"):
                 raise ValueError("its name cannot be a column of a spec")
             seen.append(Seen(name, sql_type, values))
         except ValueError:
+            # Leave out what a spec cannot have, and say so in the draft.
             left_out.append(f"the column '{name}' of type {written}: give it a name and a type that a spec has")
     return Sample(origin, kind, tuple(seen), min(len(rows), ROWS), len(rows) <= ROWS, tuple(left_out))
 
@@ -257,14 +265,17 @@ def find_forms(columns: Sequence[Seen], pattern: str | None = None, time: str | 
     is wrong. ``time`` is the column of ``--effective-at``.
     """
     given, order = [], ""
+    # Only texts and whole numbers can be times in another form.
     texts = {
         c.name: [v if isinstance(v, str) else str(v) for v in c.values if v is not None]
         for c in columns
         if c.type == "STRING" or c.type in _WHOLE
     }
+    # A pattern that is given also tells the order of day and month for the other columns.
     if pattern is not None:
         given, order = require_reads(pattern, texts, "--date-format"), find_order(pattern)
     found = {n: (pattern,) if n in given and pattern else find_patterns(values, order) for n, values in texts.items()}
+    # If all clear dates have one order, read the unclear ones in it.
     orders = {find_order(listed[0]) for listed in found.values() if len(listed) == 1} - {""}
     if len(orders) == 1:
         found = {
@@ -278,6 +289,7 @@ def _with_form(column: Seen, patterns: tuple[str, ...], is_given: bool, is_time:
     """Return a column with the expressions for its patterns, its seconds since 1970 or its decimal commas."""
     is_time = is_time or any(form.search(column.name) for form in (_CLOCK, _CHANGED, _EFFECTIVE, _VALIDITY))
     text, is_text = _quote_column(column.name), all(isinstance(v, str | None) for v in column.values)
+    # A pattern without separators fits many numbers, so it counts only if something else says time.
     if patterns and (not patterns[0].isalpha() or is_given or is_time):
         source = text if is_text else cast(text, "STRING")
         call = "to_timestamp" if is_text or re.search("[Hh]", patterns[0]) else "to_date"
@@ -288,6 +300,7 @@ def _with_form(column: Seen, patterns: tuple[str, ...], is_given: bool, is_time:
             return column
         read = moments[0].replace("to_timestamp", "to_date") if is_date else moments[0]
         return replace(column, type="DATE" if is_date else "TIMESTAMP", read=read)
+    # So do seconds since 1970.
     if column.type in _WHOLE and is_time and (epoch := find_epoch(column.values)):
         number = cast(text, "BIGINT") if is_text else text
         return replace(column, moments=(f"{epoch}({number})",))
@@ -320,11 +333,13 @@ def draft_from_sample(
     Raises :class:`UsageError` if a column does not exist, or with a line for each question that is open: the feed or
     the key cannot be guessed, or day and month of the effective time are ambiguous.
     """
+    # 1. Find how each column is read, and refuse names that no column has.
     columns = find_forms(sample.columns, date_format, effective_at)
     for name in [*keys, *given, *([effective_at] if effective_at else [])]:
         if name not in {c.name for c in columns}:
             hint = nearest(name, [c.name for c in columns]) or f"; there are {', '.join(c.name for c in columns)}"
             raise UsageError(f"{sample.origin}: has no column '{name}'{hint}")
+    # 2. Write the target and the source.
     kind = "table" if sample.format is None else "from"
     draft = Draft(header=[f"Drafted by scdgen init --{kind} {sample.origin}; check each comment with Guessed."])
     draft.left_out, draft.left_title = list(sample.left_out), "Left out:"
@@ -332,6 +347,7 @@ def draft_from_sample(
     _put_target(draft, sample, target, pattern, entity)
     draft.put("pattern", pattern)
     _put_relation(draft, sample)
+    # 3. Find what a row means: a change, a snapshot or a version.
     free = [c for c in columns if c.name not in keys]
     time = find_time(free, effective_at) if effective_at else guess_time(free, feed == "snapshot")
     period = None if effective_at else guess_period(free)
@@ -341,13 +357,16 @@ def draft_from_sample(
         meant = feed or _guess_feed(draft, sample, free, time, pattern)
         said = "a column marks deletes" if time is None else f"{time.name} says when a row changed"
     draft.put("source.feed", meant, f"Guessed: {said}." if feed is None else None)
+    # 4. Write the options that take columns, which are then no columns of the table.
     if meant == "versions":
         beside = _put_period(draft, sample, free, period)
     else:
         beside = _put_meanings(draft, sample, free, time, meant, pattern, effective_at is not None)
+    # 5. Write the keys, and ask all open questions at once.
     _put_keys(draft, sample, [c for c in columns if c not in beside], beside, keys, entity)
     if draft.questions:
         raise UsageError(f"{sample.origin}: {question}" for question in draft.questions)
+    # 6. Write the other columns, with notes on what was guessed.
     types = {**{c.name: c.type if "<" in c.type else c.type.lower() for c in columns}, **given}
     draft.put("columns", {c.name: types[c.name] for c in columns if c not in beside})
     for c in columns:
@@ -453,6 +472,7 @@ def _put_meanings(
 ) -> list[Seen]:
     """Write effective_at, sequence_by and delete_when, and return the columns that are used only for these."""
     used = []
+    # 1. The time at which a row became true.
     if time is not None:
         stays = "history.valid_from" if pattern == "scd2" else "updated_at"
         guessed = [] if chosen else ["the name"]
@@ -471,6 +491,7 @@ def _put_meanings(
             draft.put("history.type", "date", f"{time.name} is a date.")
     elif feed == "changes" and pattern == "scd2":
         draft.questions.append(_ask_for_time(free))
+    # 2. Rows of a snapshot have no order, and none of them is a delete.
     if feed == "snapshot":
         if pattern == "scd2" or time is not None:
             draft.put("snapshot.taken_at", ":taken")
@@ -479,6 +500,7 @@ def _put_meanings(
         draft.put("snapshot.max_deleted", 0.1)
         draft.note(why, "snapshot")
         return used
+    # 3. The order of rows of one time.
     sequence = guess_sequence([c for c in free if c not in used])
     if sequence is not None:
         text = _quote_column(sequence.name)
@@ -489,6 +511,7 @@ def _put_meanings(
         if time is not None and pattern != "scd0" and _POSITION.search(sequence.name):
             kept = "history.sequence" if pattern == "scd2" else "sequence"
             draft.put(kept, sequence.name, "Keeps the order: an older row of one time that comes again is left out.")
+    # 4. Deletes, and rows that are no changes.
     marked = guess_deletes([c for c in free if c not in used])
     if marked is not None:
         column, marks = marked
@@ -522,6 +545,7 @@ def _put_period(draft: Draft, sample: Sample, free: Sequence[Seen], period: tupl
     draft.put("source.effective_until", until, note + _describe_century(end, until))
     if start.type == end.type == "DATE" and not start.moments and not end.moments:
         draft.put("history.type", "date", f"{start.name} and {end.name} are dates.")
+    # An open version ends in NULL, or in a year that is far away.
     if last := next((str(value) for value in end.values if str(value).startswith("9999")), None):
         draft.put("history.open_end", last, f"{end.name} of open versions.")
     flags = [c for c in free if _CURRENT.search(c.name)]
@@ -542,12 +566,14 @@ def _put_keys(
 ) -> None:
     """Write the keys, with a comment on whether they are unique in the rows that were read."""
     feed = draft.options["source"]["feed"]
+    # In changes and versions, a key is unique only together with its time.
     timed = [] if feed == "snapshot" else list(beside[:1] if feed == "versions" else beside)
     marks = guess_deletes(timed)
     gone = [i for i, v in enumerate(marks[0].values) if str(v) in marks[1] or v is True] if marks else []
     timed = [c for c in timed if marks is None or c != marks[0]]
     read = f"in all {sample.rows} rows" if sample.whole else f"in the first {sample.rows} rows"
     together = f" together with {' and '.join(c.name for c in timed)}" if timed else ""
+    # Take given keys as they are, and only tell if they are not unique.
     if keys:
         places = [c.name for c in [*columns, *beside]]
         rows = list(zip(*(make_hashable(c.values) for c in [*columns, *beside]), strict=True))
@@ -652,6 +678,7 @@ def guess_deletes(columns: Sequence[Seen]) -> tuple[Seen, tuple[str, ...]] | Non
         if column.type == "BOOLEAN" and _DELETED.search(column.name):
             return column, ()
         given = {str(value) for value in column.values if value is not None}
+        # If one value is not a word for an operation, the column means something else.
         known = {value for value in given if value.lower() in _OPERATIONS}
         if column.type != "STRING" or not _OPERATION.search(column.name) or not given or known != given:
             continue
@@ -693,11 +720,14 @@ def guess_keys(columns: Sequence[Seen], beside: Sequence[Seen], skip: Iterable[i
     out = set(skip)
     every = [*columns, *beside]
     values = zip(*(make_hashable(c.values) for c in every), strict=True)
+    # A batch may have a row twice, so count equal rows once.
     rows = dict.fromkeys(row for place, row in enumerate(values) if place not in out)
     if not rows:
         return None
+    # Keys are texts or numbers, and never NULL.
     fit = [c for c in columns if c.type == "STRING" or c.type in _WHOLE or c.type.startswith("DECIMAL")]
     fit = [c for c in fit if None not in c.values]
+    # Try first what is named as a key: id, or the name of the entity.
     names = {entity.lower(), entity.lower().removesuffix("s"), "id"}
     likely = {c.name: 2 * (c.name.lower().removesuffix("_id") in names) + bool(_KEY.search(c.name)) for c in fit}
     place = {c.name: index for index, c in enumerate(every)}
@@ -705,6 +735,7 @@ def guess_keys(columns: Sequence[Seen], beside: Sequence[Seen], skip: Iterable[i
     named = sorted((c for c in fit if likely[c.name]), key=lambda c: (-likely[c.name], place[c.name]))
     if timed and _are_unique(rows, timed):
         return Key((named[0].name,), False) if named else None
+    # Try the columns with such names alone, then all; at most eight, because the number of sets grows quickly.
     for some in (named, [*named, *(c for c in fit if c not in named)]):
         for group in _combine(some[:8]):
             if _are_unique(rows, [*(place[c.name] for c in group), *timed]):

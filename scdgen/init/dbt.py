@@ -126,8 +126,10 @@ def draft_from_dbt(path: Path, text: str, name: str | None, target: str | None, 
     if found.node.description:
         draft.put("description", " ".join(found.node.description.split()))
     draft.put("pattern", "scd2")
+    # A project can give the columns of dbt other names.
     renamed = {column: new for column, new in (found.config.snapshot_meta_column_names or {}).items() if new}
     names = {column: renamed.get(column, column) for column in _META}
+    # The columns come first, because the steps after them look names up in the draft.
     parent = _put_relation(draft, found, nodes)
     _put_columns(draft, found, parent, given, names)
     _put_keys_and_strategy(draft, found)
@@ -135,6 +137,7 @@ def draft_from_dbt(path: Path, text: str, name: str | None, target: str | None, 
     _put_history(draft, names, renamed)
     _put_open_end(draft, found.config.dbt_valid_to_current)
     _put_storage(draft, found.config)
+    # List what a spec has no option for.
     others = [option for option in found.config.others() if option not in (*_NAMING, "relation")]
     draft.left_out += [f"{option}: {_LEFT.get(option, 'scdgen has nothing like it')}" for option in others]
     if any(key in node.parents() for at, node in nodes.items() if at.startswith("test.")):
@@ -176,6 +179,7 @@ def _put_target(draft: Draft, found: _Snapshot, target: str | None) -> None:
 def _put_relation(draft: Draft, found: _Snapshot, nodes: dict[str, Node]) -> Node | None:
     """Write the table or the query of the source, and return the table's node if the manifest has one."""
     keys = found.node.parents()
+    # A snapshot of a whole table reads this table; any other reads its query.
     plain = _PLAIN.fullmatch((found.node.raw_code or "").strip()) or "relation" in found.config.others()
     parent = nodes.get(keys[0]) if plain and len(keys) == 1 else None
     if parent is not None and parent.config.get("materialized") != "ephemeral":
@@ -202,6 +206,7 @@ def _put_columns(draft: Draft, found: _Snapshot, parent: Node | None, given: Giv
     own = {name.lower() for name in meta.values()}
     described = {name: column for name, column in found.node.columns.items() if name.lower() not in own}
     draft.left_out += [f"columns: {n}: the text on a column of dbt" for n in found.node.columns if n not in described]
+    # Take the columns of the SELECT, and then what the snapshot documents.
     listed, _ = read_select(draft.options["source"].get("query", ""))
     listed.update({name: c.data_type for name, c in described.items() if c.data_type or name not in listed})
     documented = {name.lower(): c for name, c in parent.columns.items()} if parent else {}
@@ -247,6 +252,7 @@ def _put_keys_and_strategy(draft: Draft, found: _Snapshot) -> None:
     if config.check_cols == "all":
         draft.note("check_cols: all; a change of any column opens a version.", "columns")
         return
+    # List the columns whose changes open a version.
     names = [find_column(draft, column, "check_cols") for column in _as_list(config.check_cols)]
     others = track_only(draft, names)
     also = "; the open version takes the newest value of the others, where dbt leaves the old one" if others else ""
@@ -291,6 +297,7 @@ def _put_type_of_time(draft: Draft, found: _Snapshot, updated_at: str) -> str | 
 def _put_deletes(draft: Draft, found: _Snapshot) -> None:
     deletes, legacy = found.config.hard_deletes, found.config.invalidate_hard_deletes
     named = f"hard_deletes: {deletes}"
+    # Without hard_deletes, its older form counts.
     if deletes is None:
         deletes = "invalidate" if legacy else "ignore"
         named = "hard_deletes: ignore, dbt's default"

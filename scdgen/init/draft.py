@@ -71,10 +71,12 @@ class Draft:
     def text(self, name: str = "the draft") -> str:
         """Write the YAML, load it and render its SQL. Raises :class:`SpecError` if it is not a valid spec."""
         inner = _build_mapping(self.options, (), self.notes, Spec)
+        # A note on an option that the draft does not have goes to the top.
         homeless = [line for place, lines in self.notes.items() if not _holds(self.options, place) for line in lines]
         out = io.StringIO()
         writer = YAML()
         writer.Representer = _Representer
+        # Do not break long values, so that an expression stays on one line.
         writer.width = 4096
         writer.indent(mapping=2, sequence=4, offset=2)
         writer.dump(inner, out)
@@ -84,6 +86,7 @@ class Draft:
                 head += ["", title, *(f"- {line}" for line in lines)]
         begin = "".join(f"{line}\n" for part in head for line in _format_comment(part, 0))
         text = f"{begin}\n{out.getvalue()}" if begin else out.getvalue()
+        # Prove that the draft is a valid spec before anybody sees it.
         render(load_spec_text(text, name=name))
         return text
 
@@ -233,6 +236,7 @@ def read_select(query: str) -> tuple[dict[str, str | None], str | None]:
         inner = item.this if isinstance(item, exp.Alias) else item
         kind = inner.to.sql(dialect=DIALECT).lower() if isinstance(inner, exp.Cast | exp.TryCast) else None
         listed[item.output_name or (inner.this.name if isinstance(inner, exp.Cast | exp.TryCast) else "")] = kind
+    # A column without a name cannot be one of a spec.
     listed.pop("", None)
     return listed, None
 

@@ -86,6 +86,7 @@ def _put_relation(draft: Draft, pipeline: Pipeline, flow: Flow, put: _Put, claus
     if source is None:
         raise flow.wrong(clause, f"{quoted(text)} is not a table; write stream(catalog.schema.table)")
     name = drop_live(source[1] or source[2])
+    # A view that only passes a table on stands for this table.
     if name.lower() in pipeline.views:
         passed_on = pipeline.views[name.lower()]
         if passed_on is None:
@@ -154,6 +155,7 @@ def _put_query(draft: Draft, flow: Flow, text: str, put: _Put) -> None:
             hint = "give the file of each run: scdgen run SPEC --source PATH"
             draft.warnings.append(f"FROM SNAPSHOT: reads the file that WITH VERSION selects; {hint}")
         return
+    # A param takes the place of the version that the query selects.
     query = _SELECTED_VERSION.sub(":version", text)
     if _VERSION.search(query):
         hint = "write the query of one snapshot, with (SELECT column FROM current_snapshot_version()) for its version"

@@ -77,6 +77,7 @@ class _File:
             line, column = getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1
             message = f"is not Python: {getattr(error, 'msg', error)}; correct it, or call it .sql if it is SQL"
             raise SpecError([Problem(self.path, line, column, message)]) from error
+        # Only names that are assigned once have a value that is known without running the file.
         stored = Counter(filter(None, map(_changed_name, ast.walk(self.tree))))
         self.constants: dict[str, ast.expr] = {
             node.targets[0].id: node.value
@@ -252,6 +253,7 @@ def _read_flow(file: _File, call: ast.Call, function: str) -> Flow:
         if argument not in given:
             raise file.wrong(call, f"{function}: has no {argument}; AUTO CDC needs it, and so does a spec")
     target = file.read(given["target"], str, "target", _TEXT)
+    # A snapshot may come from a function, whose table is not known without running it.
     made_by = _find_function(file, given["source"]) if snapshot else None
     if made_by is None:
         source = file.read(given["source"], str, "source", f"{_TEXT}, the name of a table")
@@ -259,6 +261,7 @@ def _read_flow(file: _File, call: ast.Call, function: str) -> Flow:
     else:
         places[Clause.SNAPSHOT] = Place(given["source"].lineno, given["source"].col_offset + 1, "source")
     put(Clause.KEYS, "keys", file.columns(given["keys"], "keys"))
+    # Read single expressions, then lists, which may also say what they leave out.
     for argument, clause in _EXPRESSIONS.items():
         if argument in given:
             put(clause, argument, file.expression(given[argument], argument))
@@ -327,6 +330,7 @@ def _find_table(file: _File, function: ast.FunctionDef | ast.AsyncFunctionDef) -
 
 def _add_table(pipeline: Pipeline, file: _File, call: ast.Call) -> None:
     """Read a call that creates a streaming table. What it is given in another form is left out."""
+    # Take any argument: what is not mapped is listed, not refused.
     known = (*_OF_TABLES, *(keyword.arg for keyword in call.keywords if keyword.arg))
     given = _arguments(file, call, ("name",), known)
     name = file.known(given["name"]) if "name" in given else None

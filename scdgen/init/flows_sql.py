@@ -71,8 +71,10 @@ def read_sql(path: Path, text: str) -> Pipeline:
     for read in statements:
         first = first or read[0]
         begin = _find_flow(read)
+        # The statement of a table may stand before the flow into it.
         head = text[read[0].start : read[begin].start if begin is not None else read[-1].end + 1]
         table = _TABLE.match(strip_comments(head))
+        # Only a flow has to be free of placeholders, because other statements are not read.
         if begin is not None:
             _refuse_placeholders(str(path), text, read)
         if begin is not None and table is not None:
@@ -82,6 +84,7 @@ def read_sql(path: Path, text: str) -> Pipeline:
             pipeline.flows.append(_read_flow(str(path), text, read))
         elif table is not None and not _is_query(read):
             _add_table(pipeline, strip_comments(head), table, read[0].line)
+        # A view that only passes a table on stands for this table.
         elif view := _VIEW.fullmatch(strip_comments(head)):
             query = _STREAM.sub(lambda found: found[1] or found[2], view["query"])
             pipeline.views[drop_live(view["name"]).lower()] = read_select(query)[1]
@@ -207,6 +210,7 @@ def _add_table(pipeline: Pipeline, statement: str, begin: re.Match[str], line: i
     table = pipeline.tables.setdefault(name.lower(), TargetTable())
     rest = statement[begin.end() :].strip()
     try:
+        # The columns are in brackets, and the clauses follow.
         if rest.startswith("("):
             inner = _in_brackets(rest)
             read_columns(table, inner)
@@ -261,6 +265,7 @@ def read_columns(table: TargetTable, listed: str) -> None:
         if re.match(r"(CONSTRAINT|PRIMARY\s+KEY|FOREIGN\s+KEY)\b", part, re.IGNORECASE):
             table.left_out.append(unmapped_table_option(" ".join(part.split())))
             continue
+        # sqlglot does not know MASK, so cut it off.
         shown, _, mask = re.sub(r"\sMASK\s", "\0", part, count=1, flags=re.IGNORECASE).partition("\0")
         made = sqlglot.parse_one(f"CREATE TABLE t ({shown})", dialect=DIALECT)
         column = next(made.find_all(exp.ColumnDef), None)

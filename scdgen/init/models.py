@@ -89,9 +89,11 @@ def _read_model(name: str, node: Node) -> Model:
         raise SpecError(f"holds {THIS} or {ROWS}, which scdgen keeps for itself; name it otherwise")
     if problems := [Problem("", 0, 0, f"{option}: {why}") for option, why in _find_left_out(options)]:
         raise SpecError(problems)
+    # The rows of the model's own query are its source, under a name for them.
     source = options.get("source") or {}
     source = {"table": ROWS, **source} if isinstance(source, Mapping) else source
     described = {"description": " ".join(node.description.split())} if node.description else {}
+    # Read it as the text of a spec, so that all rules apply.
     text = json.dumps({"target": THIS, **described, **options, "source": source})
     spec = load_spec_text(text).placed_at(node.config_file())
     return Model(name, spec, hashlib.md5(written.encode(), usedforsecurity=False).hexdigest())

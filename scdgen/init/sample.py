@@ -49,6 +49,7 @@ def read_local(path: str, options: Mapping[str, str]) -> Sample | None:
     try:
         return _read_csv(found) if found.kind == "csv" else _read_json(found)
     except (csv.Error, OSError, EOFError, ValueError, RecursionError):
+        # Spark says what is wrong with the file.
         return None
 
 
@@ -62,8 +63,10 @@ def _read_csv(found: files.Files) -> Sample | None:
         names = dialect.names(next(lines, []))
         if len(names) == 1 and (likely := ask_for_separator(names[0])):
             raise UsageError(f"{found.shown}: {likely}")
+        # Leave it to Spark to name columns apart, and to read odd characters.
         if len({name.lower() for name in names}) < len(names) or _NO_TEXT.search("".join(names)):
             return None
+        # Go through all rows for the types, but keep the values of the first ones only.
         rows: Rows = []
         kinds: list[set[str]] = [set() for _ in names]
         for cells in lines:
@@ -140,10 +143,13 @@ def _read_json(found: files.Files) -> Sample | None:
             seen = kinds.setdefault(name, set())
             if value is not None:
                 seen.add(type(value))
+            # Leave nested values and very large numbers to Spark.
             if isinstance(value, dict | list) or (isinstance(value, int) and not -(1 << 63) <= value < 1 << 63):
                 return None
+        # A row of NULLs alone is left out, as it is with Spark.
         if len(rows) <= ROWS and any(value is not None for value in row.values()):
             rows.append(row)
+    # Spark sorts the columns of JSON by name.
     names = sorted(kinds)
     if not names or len({name.lower() for name in names}) < len(names):
         return None

@@ -75,6 +75,7 @@ def read_spec(path: str | Path) -> Spec:
     """Read one spec file as :func:`load_spec` does, but leave its joins as they are written."""
     path = Path(path)
     try:
+        # Name a file of data for what it is; its bytes would fail as YAML in an odd way.
         if (kind := _DATA.get(path.suffix.lower())) and path.is_file():
             raise SpecError([Problem(path.as_posix(), 0, 0, _of_data(kind, path.as_posix()))])
         text = read_text(path, MOST_BYTES)
@@ -97,11 +98,13 @@ def fill_joins(spec: Spec, given: Iterable[Spec] = ()) -> Spec:
     sources, found = {}, list[tuple[Location, str]]()
     others = list(given)
     for feed in joining:
+        # A spec beside the file decides over a given one with the same target.
         beside = list(_find_joined(feed))
         known = {other.target_parts for other in beside}
         filled, problems = fill_in(feed, [*beside, *(other for other in others if other.target_parts not in known)])
         sources[feed.feed] = filled.source
         found += [(place_of_feed(place, feed.feed), message) for place, message in problems]
+    # Only a mistake needs places, for which the file is read again.
     if found:
         lines = Lines.of_file(spec.origin)
         raise SpecError(Problem(spec.origin, *lines.position(place), message) for place, message in found)
@@ -123,6 +126,7 @@ def _find_joined(spec: Spec) -> Iterator[Spec]:
 
 def load_spec_text(text: str, name: str = "inline") -> Spec:
     """Read a spec from YAML text; ``name`` is the file's name in messages. Raises :class:`SpecError`."""
+    # Refuse text that would take long to parse, or fail in an odd way.
     if len(text) > MOST_BYTES:
         raise SpecError([Problem(name, 0, 0, f"has more than {MOST_BYTES:,} characters; write a spec with less in it")])
     if _is_like_csv(text):
@@ -132,6 +136,7 @@ def load_spec_text(text: str, name: str = "inline") -> Spec:
         what = "the file is empty" if tree is None else f"the file holds {_shown(tree)}"
         begin = "a mapping that begins with 'target:', 'pattern:', 'source:', 'keys:' and 'columns:'"
         raise SpecError([Problem(name, 1, 1, f"{what}; a spec is {begin}")])
+    # Refuse too many columns before each of them is validated.
     columns = tree.get("columns")
     if isinstance(columns, dict | list) and len(columns) > MOST_COLUMNS:
         what = f"columns: has {len(columns):,} columns, at most {MOST_COLUMNS:,} are read; split the table"
@@ -182,6 +187,7 @@ def parse(text: str, name: str) -> Any:
     except MarkedYAMLError as error:
         raise SpecError([_marked(error, name)]) from error
     except ReaderError as error:
+        # The error has only the position in the text.
         before = text[: error.position]
         line, column = before.count("\n") + 1, error.position - before.rfind("\n")
         what = f"holds the control character 0x{ord(text[error.position]):02X}; take it out"
@@ -249,11 +255,13 @@ def _validate(data: dict[str, Any], name: str) -> tuple[Spec | None, list[tuple[
             fresh = ((place, e) for place, e in issues if not reported.cover(place))
             # A message looks for the most similar option, which takes a while.
             found += [(place, _message(place, e)) for place, e in islice(fresh, MOST_PROBLEMS)]
+            # What was reported is not reported again, such as by a rule that meets the stand-in.
             for place, _ in issues:
                 reported.add(place)
             for place, e in issues:
                 if e["type"] != "missing":
                     _set_aside(data, place, _stand_in(place, e["type"]))
+    # The rules across fields need a whole spec, with stand-ins for what was wrong.
     if spec is not None:
         found += [(place, message) for place, message in rule_problems(spec) if not reported.cover(place)]
     return spec, found
@@ -294,6 +302,7 @@ def _set_aside(data: Any, place: Location, instead: str | None) -> None:
         try:
             holder, data = data, data[step]
         except (KeyError, IndexError, TypeError):
+            # A mistake above it has removed the place already.
             return
         if isinstance(data, str):  # the short form, such as a column given by its type
             holder[step] = instead
@@ -307,6 +316,7 @@ def _set_aside(data: Any, place: Location, instead: str | None) -> None:
 def _message(place: Location, error: Any) -> str:
     """Describe an error of pydantic's on one line: what is wrong, what is allowed."""
     kind, given, context = error["type"], error["input"], error.get("ctx", {})
+    # The last name on the path is the option; numbers are places in lists.
     option = next((step for step in reversed(place) if isinstance(step, str)), "spec")
     if kind == "extra_forbidden":
         allowed = _options_at(place[:-1])
@@ -325,12 +335,14 @@ def _message(place: Location, error: Any) -> str:
     if kind == "model_type" and issubclass(_model_at(place), ShortForm):
         short = {"is_current": "a name, or null for no such column", "sequence": "a name"}.get(option, "a type")
         return f"{option}: expected {short}, or a mapping of option: value, not {_shown(given)}"
+    # Say in words of YAML which type pydantic expects.
     wanted = {
         "string_type": "text", "bool_type": "true or false", "bool_parsing": "true or false", "int_type": "a number",
         "dict_type": "a mapping of name: value", "tuple_type": "a list like [a, b]", "float_type": "a number",
         "model_type": "a mapping of option: value", "float_parsing": "a number",
         "greater_than_equal": "a share from 0 to 1", "less_than_equal": "a share from 0 to 1",
     }.get(kind, error["msg"].lower())  # fmt: skip
+    # YAML reads a bare 2024 or true as another type than text.
     quotes = "; put it in quotes" if kind == "string_type" and not isinstance(given, dict | list | None) else ""
     return f"{option}: expected {wanted}, not {_shown(given)}{quotes}"
 
@@ -386,6 +398,7 @@ def _position(tree: Any, place: Location) -> tuple[int, int]:
     for step in place:
         try:
             if isinstance(tree, dict):
+                # YAML reads some keys as numbers or booleans; the path has their text.
                 key = step if step in tree else next(key for key in tree if str(key) == step)
                 line, column = tree.lc.key(key)  # type: ignore[attr-defined]
                 tree = tree[key]
@@ -393,6 +406,7 @@ def _position(tree: Any, place: Location) -> tuple[int, int]:
                 line, column = tree.lc.item(step)
                 tree = tree[step]
         except (StopIteration, AttributeError, KeyError, IndexError, TypeError):
+            # The file ends here, such as at an option that is missing.
             break
     return line + 1, column + 1
 

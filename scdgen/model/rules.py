@@ -58,6 +58,7 @@ def _feeds(spec: Spec) -> Found:
         yield ("source",), "source and sources exclude each other; move it into sources, under a name"
     if not spec.sources:
         yield ("sources",), "sources: is empty; name at least one, such as changes: {table: crm.changes}"
+    # Feeds become names of files, and some systems ignore the case of these.
     seen: dict[str, str] = {}
     for name in spec.sources:
         if name.lower() in seen:
@@ -75,6 +76,7 @@ def _feeds(spec: Spec) -> Found:
                     yield (*place, name), f"from: '{name}' is not a feed of sources{hint}"
             if missing := [name for name in spec.sources if name not in options.from_]:
                 yield place, f"from: has no expression for {', '.join(missing)}; write one for each feed"
+        # Such a column is computed from the stored start, whichever feed has written the row.
         derived = {feed.feed: feed.derived.get(column) for feed in spec.feeds}
         if len(set(derived.values())) > 1:
             other = next(name for name, text in derived.items() if text != derived[next(iter(derived))])
@@ -99,6 +101,7 @@ def _source(spec: Spec) -> Found:
         )
     if source.table and sql.split_name(source.table) == spec.target_parts:
         yield ("source", "table"), "table: is the target itself, which cannot be merged into itself; name another table"
+    # Without a schema, the name of a step would be taken for the step.
     for place, name in ((("source", "table"), source.table), (("target",), spec.target)):
         if name and len(parts := sql.split_name(name)) == 1 and parts[0].lower() in STEPS:
             yield place, f"'{name}' is the name of a step of the generated SQL; write its schema before it"
@@ -204,6 +207,7 @@ def _joined_columns(spec: Spec) -> Found:
     join = spec.source.join
     (first, keyed), *_ = join.items()
     known, listed, derived = {alias.lower() for alias in join}, ", ".join(join), spec.derived
+    # Require the keys to be those of the first table, and collect the other texts.
     texts: list[tuple[Location, str]] = [(("source", "where"), spec.source.where)] if spec.source.where else []
     for name, column in spec.columns.items():
         text = column.expression
@@ -218,6 +222,7 @@ def _joined_columns(spec: Spec) -> Found:
             yield place, f"'{name}' has no from, which names its table; write for example from: {first}.{name}"
         else:
             texts.append(((*place, "from"), text))
+    # A column without an alias would be of whichever table has one of the name.
     for where, text in texts:
         found = sql.expression(text)
         if found.tables:
@@ -254,6 +259,7 @@ def _keys(spec: Spec) -> Found:
         if key in spec.keys[:index]:
             yield place, f"keys: '{key}' is named twice; keep one"
         if column is None and not spec.columns:
+            # The missing columns were reported above.
             continue
         if column is None:
             hint = nearest(key, spec.columns) or f"; the columns are {', '.join(spec.columns)}"
@@ -272,6 +278,7 @@ def _keys(spec: Spec) -> Found:
 
 def _columns(spec: Spec) -> Found:
     seen: dict[str, str] = {}
+    # A CSV that seems to have one column is most likely cut at another separator.
     if spec.source.format == "csv" and len(spec.columns) == 1:
         (name, column), *_ = spec.columns.items()
         if column.from_ is None and (likely := describe_one_name(name)):
@@ -283,6 +290,7 @@ def _columns(spec: Spec) -> Found:
         seen[name.lower()] = name
         if isinstance(column.from_, dict):
             yield ("columns", name, "from"), "from: an expression for each feed goes with 'sources:'; write one"
+    # Columns of history, of the pattern and of audit come into the same table, so all names must differ.
     for option, name in spec.history_columns:
         place = locate_history_column(option)
         if name.lower() in seen:
@@ -455,6 +463,7 @@ def _lookups(spec: Spec) -> Found:
 
 def _expectations(spec: Spec) -> Found:
     derived = spec.derived
+    # A derived column follows from the start of a version, which a row of the source does not have.
     known = [name for name in spec.columns if name not in derived]
     seen: set[str] = set()
     for index, rule in enumerate(spec.expectations):

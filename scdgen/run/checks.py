@@ -38,6 +38,7 @@ def run_checks(engine: Engine, spec: Spec, limit: int) -> list[CheckResult]:
         ScdgenError: a check cannot be computed.
     """
     spark, table = engine.spark, TargetTable(engine.spark, spec)
+    # Require the columns without which the checks have no meaning: the keys, and those of the pattern.
     missing = find_missing(spec, spark.table(table.name).columns)
     names = (sql.unquote(column.name) for column in missing)
     if needed := [f"'{name}'" for name in names if name not in spec.columns or name in spec.keys]:
@@ -48,6 +49,7 @@ def run_checks(engine: Engine, spec: Spec, limit: int) -> list[CheckResult]:
     # A column that the next run adds counts as NULL until then.
     with table.view_with_columns(missing) as relation:
         results = _run_built_in(engine, spec, relation, limit)
+    # Give each check a statement of its own, so that an error names the check that failed.
     for check in spec.checks:
         try:
             frame = spark.sql(sql.query(check.query).text)
@@ -61,6 +63,7 @@ def run_checks(engine: Engine, spec: Spec, limit: int) -> list[CheckResult]:
 def _run_built_in(engine: Engine, spec: Spec, relation: str | None, limit: int) -> list[CheckResult]:
     spark, queries = engine.spark, check_all(spec, engine.compiler, relation)
     counted = spark.sql(queries.counts)
+    # The results are matched with the names by position, and a custom template may count something else.
     if tuple(counted.columns) != queries.names:
         raise UsageError(
             f"{spec.target}: check_all.sql.j2 counts {', '.join(counted.columns)}, not {', '.join(queries.names)}; "

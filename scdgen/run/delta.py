@@ -145,6 +145,7 @@ class Commit:
         """Read a row of ``DESCRIBE HISTORY``."""
         note, metrics = _parse_note(row.get("userMetadata")), row.get("operationMetrics") or {}
 
+        # Delta leaves out the metrics that an operation does not have.
         def count(name: str) -> int | None:
             return int(metrics[name]) if name in metrics else None
 
@@ -172,6 +173,7 @@ def _parse_note(text: object) -> dict[str, str]:
     try:
         note = json.loads(str(text))
     except ValueError:
+        # Other tools may write any text there.
         return {}
     if not isinstance(note, dict) or "scdgen" not in note:
         return {}
@@ -296,11 +298,13 @@ def plan_undo(spec: Spec, run: str, log: Sequence[Commit]) -> Undo:
     if undone is not None:
         raise DataError(f"{spec.target}: the run {run} was undone by version {undone.version}")
     # A run that fails after it has changed columns restores the table by itself.
+    # The log has the newest first: reversed, the last commit of each run stays in the dictionary.
     last = {commit.run: commit for commit in reversed(log) if commit.run}
     failed = {name for name, commit in last.items() if commit.restores and not commit.undoes}
     if run in failed:
         raise DataError(f"{spec.target}: the run {run} failed, and took itself back by version {last[run].version}")
     taken_back = {commit.undoes for commit in log if commit.undoes} | failed
+    # Refuse to take later changes back with the run, except those that are not in effect, and those without rows.
     for commit in log:
         in_effect = not (commit.undoes or commit.run in taken_back or commit.operation in _HARMLESS)
         if commit.version > made[0].version and in_effect:
@@ -314,6 +318,7 @@ def plan_undo(spec: Spec, run: str, log: Sequence[Commit]) -> Undo:
     # Undoing the run that created the table leaves an empty table, to keep its views and grants.
     if first == 0 and not rows:
         raise DataError(f"{spec.target}: the run {run} made the table and merged nothing; there is nothing to undo")
+    # For a run that made the table, go back to the version before its first MERGE, not to before the CREATE.
     back_to = rows[-1].version - 1 if first == 0 else first - 1
     _require_version(spec, run, log, back_to)
     return Undo(spec.target, run, made, back_to, log[0].version)
@@ -351,11 +356,13 @@ def find_versions(spec: Spec, run: str, log: Sequence[Commit]) -> tuple[int, int
         raise DataError(
             f"{spec.target}: the run {run} is the undo of {made[0].undoes}; name that run to see what was undone"
         )
+    # Compare only versions that the MERGE made; the others of a run change the columns.
     rows = [commit for commit in made if commit.merges]
     if not rows:
         return made[0].version, made[0].version
     first, last = rows[-1].version, rows[0].version
     _require_version(spec, run, log, first - 1)
+    # Refuse if rows of another writer would be shown as changes of this run.
     for commit in log:
         if first < commit.version < last and commit.run != run and commit.operation not in _HARMLESS:
             raise DataError(
@@ -492,12 +499,15 @@ def retry(
         try:
             return attempt(), number
         except ScdgenError as error:
+            # Count the time from the first conflict, so that a long attempt does not use it up.
             now = time.monotonic()
             first_lost = first_lost if number else now
             spent = limit.is_spent(number, now - first_lost)
+            # Files without a table: another run may be creating it, so wait for that before clearing the location.
             occupied = is_occupied_location(error)
             unsure = occupied and not spent and number + 1 < _OCCUPIED_TRIES
             grew = isinstance(error, DataError) and error.rule == SOURCE_CHANGED
+            # Pass on what another try does not change; clear what an interrupted CREATE has left, and repeat once.
             if not (unsure or grew or is_conflict(error)):
                 if occupied and clear(error):
                     return attempt(), number
@@ -506,10 +516,12 @@ def retry(
                 raise  # more retries may not help, and these errors have specific messages
             if spent:
                 raise EngineError(limit.explain_end(target, number)) from error
+            # Tell the user once that the run waits.
             if not (noted or unsure):
                 what = "the source changed during the run" if grew else "another writer was first"
                 _log.info(f"{target}: {what}; trying again {limit.describe()}")
                 noted = True
+            # Wait longer each time, but not beyond the limit.
             wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(number, 10)) * random.uniform(0.5, 1)
             time.sleep(min(wait, first_lost + limit.seconds - now))  # the last try starts when the time ends
             number += 1

@@ -77,6 +77,7 @@ def read_diff(tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0) ->
         UsageError: the options exclude each other, a value is invalid, or the spec does not have the key or history.
         DataError, EngineError: the table, the key or the run does not exist, or the engine failed.
     """
+    # Refuse wrong options before anything is read.
     wanted.query(spec)
     given = wanted.list_given(spec)
     versions, vacuumed = (_ANY, _ANY), contextlib.ExitStack()
@@ -85,16 +86,20 @@ def read_diff(tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0) ->
         return tables.select(spec, wanted.query(spec, versions, unchanged), {})
 
     with tables.reading(spec) as spec:
+        # Compute words such as `now` once, so that the two queries below compare the same times.
         values = tables.require_valid(given, ordered=wanted.to_time is not None)
         wanted = _resolve_words(wanted, values[len(wanted.keys) :])
+        # Read the versions of a run under a guard, because VACUUM may have removed their files.
         if wanted.run_id is not None:
             versions = _find_versions(tables, spec, wanted.run_id)
             numbers = (version.number for version in versions)
             vacuumed.enter_context(explain_vacuumed(spec, wanted.run_id, *numbers))
         with vacuumed:
             rows, counts = _collect(select(unchanged=False), limit)
+            # No row may mean an unchanged key or an unknown one; only the latter is an error.
             if wanted.keys and not rows:
                 _require_key(spec, wanted.keys, select(unchanged=True))
+    # Show a count for each word, also for those without rows.
     names = spec.columns if wanted.run_id is None else map(sql.unquote, read_of(spec).columns)
     words = CHANGES if wanted.run_id is None else VERSIONS if spec.keeps_history else ROW_CHANGES
     return DiffResult(

@@ -62,6 +62,7 @@ class LocalTables:
 
         Nor is a table of another time zone than UTC read here.
         """
+        # Only Delta's log says that a folder is a table.
         if not (self._find(spec) / "_delta_log").is_dir():
             raise UnreadableError("not in the warehouse")
         try:
@@ -181,10 +182,12 @@ def _translate(query: str, target: tuple[str, ...], more: Mapping[str, str]) -> 
     from sqlglot import exp
 
     tree: Any = sqlglot.parse_one(query, read="spark")
+    # Add the columns that only this reader needs.
     for name, text in more.items():
         tree = tree.select(exp.alias_(text, name, dialect="spark"))
     tables: dict[str, int | None] = {}
     for node in reversed(list(tree.walk(bfs=False))):  # children before their parents
+        # Name the version of the target in the table's name: each version is registered as a table of its own.
         if isinstance(node, exp.Table) and tuple(part.name for part in node.parts) == target:
             of = node.args.get("version")
             version = int(of.expression.name) if of else None
@@ -193,6 +196,7 @@ def _translate(query: str, target: tuple[str, ...], more: Mapping[str, str]) -> 
             node.replace(exp.alias_(exp.to_table(name), node.alias_or_name, table=True))
         elif isinstance(node, exp.NullSafeEQ):  # its right side would take in the AND after it
             node.replace(exp.paren(node.copy()))
+        # DataFusion has no STRUCT with names, and no MAX_BY or MIN_BY.
         elif isinstance(node, exp.Struct):
             fields = ((field.alias_or_name, field) for field in node.expressions)
             pairs = (
@@ -219,6 +223,7 @@ def _convert(value: Any, kind: Any) -> Any:
         return {field.name: _convert(value[field.name], field.type) for field in kind.fields}
     if isinstance(value, list) and kind.is_list(kind):
         return [_convert(item, kind.value_type) for item in value]
+    # Leave out zeros at the end, as Spark does.
     if isinstance(value, dt.datetime):
         text = value.replace(tzinfo=None).isoformat(" ")
         return text.rstrip("0") if value.microsecond else text

@@ -120,6 +120,7 @@ class Attempt:
         """Run the statements of a step, and keep what they return."""
         match step.part:
             case Part.MEMBERS:
+                # The last statement merges the members; the ones before it prepare the session.
                 *before, merge = step.statements
                 self.engine.execute(before)
                 self.inferred = int(self.engine.spark.sql(merge).collect()[0][0])
@@ -145,9 +146,11 @@ class Attempt:
 
     def read_back(self) -> RunResult:
         """Read what the run has committed from Delta's log, and build its result."""
+        # A run that wrote nothing has no commit to look for, and reports the newest version.
         altered = any(step.statements for step in self._of(Part.TABLE)) or bool(self.inferred)
         wrote, compares = altered or any(self.merge_counts.values()), delta.compares_snapshots(self.spec)
         run_id = self.noted if wrote else ""
+        # Snapshots need several commits, to find a newer one that was merged before.
         commits = self.table.read_newest(run_id, several=compares)
         commit = next((commit for commit in commits if run_id and commit.run == run_id), None)
         self._warn(commits, commit if compares else None)

@@ -89,6 +89,7 @@ class RunRecord:
 
     def as_row(self) -> dict[str, Any]:
         """Column -> value, for each column of :data:`COLUMNS`."""
+        # Set what is known of every run, even of one that failed early.
         known: dict[str, Any] = {
             "run": self.run,
             "target": self.spec.target,
@@ -100,6 +101,7 @@ class RunRecord:
             "seconds": round(time.monotonic() - self.begin, 3),
             "error": self.error,
         }
+        # Add what only a finished run has; the columns of a failed one stay NULL.
         done = self.result
         if done is not None:
             taken = ("rows_in", "skipped", "inserted", "updated", "deleted", "refreshed", "retries", "created")
@@ -114,6 +116,7 @@ class RunRecord:
             known["version"] = commit.version if commit else None
             known["files_added"] = commit.files_added if commit else 0
             known["files_removed"] = commit.files_removed if commit else 0
+        # Give every column, in order, because the INSERT lists them all.
         return {name: known.get(name) for name, _, _ in COLUMNS}
 
 
@@ -154,11 +157,13 @@ class Metrics:
 
     def _create(self, spark: SparkSession) -> None:
         try:
+            # Create the table on first use.
             if not spark.catalog.tableExists(self._name):
                 for statement in self.render_create():
                     spark.sql(statement).collect()
             if spark.catalog.getTable(self._name).tableType in {"VIEW", "TEMPORARY"}:
                 raise DataError(f"{self.label}: is a view, which takes no rows; name another table")
+            # Compare without case, as Spark does.
             existing = {name.lower() for name in spark.table(self._name).columns}
         except ScdgenError:
             raise
@@ -189,6 +194,7 @@ class Metrics:
 
     def append(self, spark: SparkSession, row: Mapping[str, Any]) -> None:
         """Add a row; if that fails, print a warning."""
+        # Send the row to the log first, which keeps it if the table refuses it.
         _log.info("metrics", extra={"event": "metrics", "fields": row})
         try:
             spark.sql(self.render_insert(row)).collect()
@@ -203,6 +209,7 @@ def record_run(metrics: Metrics | None, engine: Engine, record: RunRecord) -> It
     if metrics is None:
         yield record
         return
+    # Refuse a wrong metrics table before the run, because afterwards it costs the row.
     metrics.require_not_target([record.spec])
     metrics.prepare(engine.spark)
     try:

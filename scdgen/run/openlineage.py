@@ -54,6 +54,7 @@ class OpenLineage:
         self.url = Url(given) if isinstance(given, str) else given
         place = self.url.full
         self.label = f"{OPENLINEAGE} {self.url}".rstrip()
+        # Choose where events go: a path is a file, a URL of http or https a server.
         scheme = re.match(r"([A-Za-z][\w+.-]*)://(.?)", place)
         transport: dict[str, object]
         if scheme is None and place:
@@ -67,6 +68,7 @@ class OpenLineage:
         else:
             what = "is neither a file nor a server; write a path, or a URL of http or https"
             raise UsageError(what, option=OPENLINEAGE, place=self.label)
+        # Import late: only runs with this option need the package.
         try:
             from openlineage.client import OpenLineageClient
             from openlineage.client.constants import DEFAULT_NAMESPACE_NAME
@@ -75,6 +77,7 @@ class OpenLineage:
             fix = "run: pip install openlineage-python"
             raise UsageError(what, option=OPENLINEAGE, place=self.label, fix=fix) from error
         self.namespace = os.environ.get("OPENLINEAGE_NAMESPACE") or DEFAULT_NAMESPACE_NAME
+        # Build the client now, so that wrong settings stop the command before the first run.
         try:
             self._client = OpenLineageClient(config={"transport": transport})
         except Exception as error:
@@ -122,6 +125,7 @@ class Reported:
         from openlineage.client import event_v2 as ol
         from openlineage.client.facet_v2 import error_message_run, processing_engine_run, tags_run
 
+        # Say which run and which spec this is, in tags that can be searched.
         tags = [("scdgen_run", self.run_id), ("scdgen_spec_hash", hash_spec(self.spec))]
         about: dict[str, RunFacet] = {
             "processing_engine": processing_engine_run.ProcessingEngineRunFacet(__version__, "scdgen"),
@@ -138,6 +142,7 @@ class Reported:
             outputs=[self._describe_output()],
             producer=_PRODUCER,
         )
+        # Set the producer on the facets too; the client would name itself.
         for facet in _find_facets(event):
             facet._producer = _PRODUCER
         return event
@@ -171,6 +176,7 @@ class Reported:
             schema_dataset,
         )
 
+        # Describe the table as the spec defines it.
         schema = [
             schema_dataset.SchemaDatasetFacetFields(sql.unquote(column.name), column.type, column.comment)
             for column in pattern_of(self.spec).columns(self.spec)
@@ -179,6 +185,7 @@ class Reported:
         if traced := self._trace_columns({field.name for field in schema}):
             about["columnLineage"] = traced
         wrote: dict[str, OutputDatasetFacet] = {}
+        # Add the counts and the version, which only COMPLETE has.
         if self.counts is not None:
             rows = sum(self.counts.get(name) or 0 for name in ("inserted", "updated", "refreshed", "inferred"))
             version = str(self.counts["version"])
@@ -191,6 +198,7 @@ class Reported:
         """The column lineage, as far as the columns of the source are those of a table or path."""
         from openlineage.client.facet_v2 import column_lineage_dataset as columns
 
+        # Several transformations of one input are one field with a list of them.
         def list_fields(*given: tuple[columns.Transformation, Iterable[Input]]) -> list[columns.InputField]:
             found: dict[tuple[str, str, str], list[columns.Transformation]] = {}
             for how, inputs in given:
@@ -205,6 +213,7 @@ class Reported:
             for one in made
             if one.name in schema and (inputs := list_fields((value, one.of), (condition, one.by)))
         }
+        # Rules about rows apply to all columns, so they belong to the dataset.
         rules = ((columns.Transformation("INDIRECT", description=one.name), one.by) for one in made if one.rule)
         whole = list_fields(*rules)
         return columns.ColumnLineageDatasetFacet(fields, whole) if fields or whole else None
@@ -236,6 +245,7 @@ def report_run(
     if events is None:
         yield run
         return
+    # Collect failures instead of raising them: lineage must not stop a load.
     lost: dict[str, Exception] = {}
 
     def send(kind: str, message: str | None = None) -> None:

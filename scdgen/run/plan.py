@@ -155,11 +155,13 @@ def plan_table(
     ``source`` has the rows to merge if the compiled SQL reads a view; ``adopt`` as for a run.
     """
     table = TargetTable(engine.spark, spec)
+    # A plan writes nothing, so it cannot create the table or add the columns that a run would.
     with engine.ready(compiled.spec, source):
         creates = not table.exists()
         if creates:
             missing = pattern_of(spec).columns(spec)
         else:
+            # Compare an existing table as a run would, and refuse what a run would refuse.
             found = table.read_stored()
             missing = find_additions(with_zone(spec, compiled.spec), found, engine.compiler, adopt or not found.adopted)
         added = () if creates else tuple(sql.unquote(column.name) for column in missing)
@@ -189,10 +191,12 @@ class Limit:
         """The message for a plan that meets the condition; ``None`` for one that does not."""
         counts = {**plan.counts.keys, **plan.counts.versions, "late": plan.late}
         if self.action not in counts:
+            # A pattern without history has no counts of versions.
             return None
         # The closing action counts versions, and a version that marks a delete is not a current key.
         closes = self.action == plan.pattern.closing_action
         count = plan.closed_keys if self.percent and closes else counts[self.action]
+        # Take the share of the keys that the table has now.
         bound = self.number * plan.current_keys / 100 if self.percent else self.number
         if not _TESTS[self.comparison](Decimal(count), bound):
             return None
@@ -225,4 +229,5 @@ def _parse_limit(text: str, known: Sequence[str]) -> Limit:
             option="--fail-on",
             value=text,
         )
+    # Keep the limit as the user wrote it, without blanks, for the message.
     return Limit("".join(text.split()), action, comparison, Decimal(number), percent)

@@ -76,9 +76,11 @@ class RunResult:
         ``keys`` and ``versions`` count what happened to them, in the words of :mod:`scdgen.facts.counts`; ``inserted``,
         ``updated`` and ``removed`` count rows of the MERGE.
         """
+        # The plan does not count rows that are only refreshed; Delta's commit does.
         counts = pattern_of(spec).split_counts(spec, {**self.planned, REFRESHED: self.refreshed})
         return {
             "target": self.target,
+            # Leave out what the options of the spec rule out, so that a count of 0 always means something.
             **({"feed": spec.feed} if spec.feed else {}),
             "keys": counts.keys,
             "versions": counts.versions,

@@ -208,11 +208,14 @@ class Runner:
         own, spec = self._on_session_of(source), spec.for_feed(feed)
         with own._prepare(spec, source, params) as prepared:
             bound = prepared.compiled.spec
+            # Count skipped and rejected rows with a query of their own: the plan does not see them.
             query = source_counts(bound)
 
             def read(plan: PlanView) -> PlanResult:
                 counted = own._engine.count_source(bound, own.compiler.render_query(query) if query else "")
+                # A new table has no snapshot to compare with.
                 newer = "" if plan.creates else own._find_newer_snapshot(spec, prepared.compiled)
+                # Only a new column that is tracked opens a version for each key with a value.
                 tracked = tuple(name for name in plan.added if spec.keeps_history and name in spec.tracked)
                 return replace(
                     plan.summarize(spec.target, sample, counted.skipped),
@@ -310,6 +313,7 @@ class Runner:
             retry_for=self.retry_for,
         )
         batch = build_micro_batch(given, runner, checkpoint, params, report)
+        # Refuse the metrics table before the stream starts; each batch would fail on it.
         if self._metrics is not None:
             self._metrics.require_not_target(given)
             self._metrics.prepare(self.spark)

@@ -57,9 +57,11 @@ def prepare(
     target, which must see the same version of it as the MERGE; and a session that cannot keep rows, such as on
     serverless compute. Raises :class:`SpecError` before anything is sent to Spark.
     """
+    # Decide whether the MERGE reads the source itself, or a view with rows that were computed before.
     values = params or {}
     reads_by_name = given is None and (spec.source.query is None or _reads_own_target(spec))
     view = None if reads_by_name else f"_scd_source_{next(_numbers)}"
+    # Compile before the first statement, so that a broken spec costs no Spark job.
     compiled = compile_spec(bind(spec, view, values), engine.compiler)
     with table_zone(engine, spec) as zoned:
         if zoned.time_zone != spec.time_zone:  # known only now, from the table or the session
@@ -70,6 +72,7 @@ def prepare(
         own = bind(zoned, None, values)
         with engine.lock:  # sets the variables of the params, which are shared by the session
             rows = _compute_rows(engine, own)
+            # Without kept rows, put the query into the MERGE, which then computes it several times.
             yield Prepared(compiled, rows) if rows is not None else Prepared(compile_spec(own, engine.compiler), None)
 
 
@@ -78,10 +81,12 @@ def _compute_rows(engine: Engine, bound: Spec) -> DataFrame | None:
 
     Returns ``None`` if the session cannot keep rows, or if two columns have the same name, which a view cannot have.
     """
+    # Compute the query with the session's strict settings, as the MERGE would.
     with strict(engine.spark), engine.translated(bound):
         for variable in variables.param_variables(bound)[0]:
             engine.declare(variable)
         rows = engine.spark.sql(sql.query(bound.source.query or "").text)
+        # Test the names before the query is computed.
         if len({name.lower() for name in rows.columns}) < len(rows.columns):
             return None
         try:

@@ -108,9 +108,11 @@ class MicroBatch:
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Merge one batch into every target, in the order of their dependencies."""
+        # Hold the lock for the whole batch, so that stopping waits for the end of one and never cuts it.
         with self.busy or contextlib.nullcontext():
             if self.stopping:
                 raise RuntimeError("the stream is being stopped")
+            # Keep the error: Spark passes on only its text.
             try:
                 self._merge(frame, batch)
             except Exception as error:
@@ -121,12 +123,14 @@ class MicroBatch:
         begin = time.monotonic()
         spark = frame.sparkSession
         runner = self.runner(spark)
+        # Read the id that stays the same after a restart; Delta skips a batch of it that is already merged.
         application = read_application_id(spark, self.checkpoint)
         fed = {spec.target for spec in self.fed}
         # Each MERGE reads the batch more than once; persist it so that Spark computes it once.
         rows = frame.persist()
         try:
             results = []
+            # Feed the batch to the specs that read it; the others read the targets that are now written.
             for step in self.steps:
                 spec, values = step.spec, self.params.get(step.spec.target, {})
                 given = rows if spec.target in fed else None
@@ -165,12 +169,14 @@ def _find_fed_specs(ordered: Sequence[Step]) -> list[Spec]:
 
     Raises :class:`UsageError` if they do not all read the same table or path, or if they read queries or joins.
     """
+    # Take the specs that start the chain.
     fed = [step.spec for step in ordered if step.spec.source.is_stored and not step.needs]
     if not fed:
         spec = ordered[0].spec
         raise UsageError(
             f"{spec.origin}: a {spec.source.kind} cannot be read as a stream; name a table or a path in the source"
         )
+    # Refuse those that a part of the rows would mislead, or that read something else.
     first = fed[0]
     for spec in fed:
         if not spec.rules.takes_parts(spec):
@@ -218,6 +224,7 @@ def open_stream(spark: SparkSession, fed: Sequence[Spec], path: str | None, opti
     from pyspark.sql.types import StructType
 
     source = fed[0].source
+    # Read a table or a Delta folder with the types that it has.
     if path is None and source.table is not None:
         return spark.readStream.options(**options).table(source.table)
     place = path or source.path or ""
@@ -226,6 +233,7 @@ def open_stream(spark: SparkSession, fed: Sequence[Spec], path: str | None, opti
         return spark.readStream.format("delta").options(**options).load(found.paths()[0])
     if found.local and not found.folder:
         raise DataError(f"{place}: is one file; a stream reads a folder, into which files come")
+    # Find the columns and options of files once, from those that exist; a stream does not infer them.
     plain = source.options if path is None else {}
     if plain or not found.local:
         strict = {**({"header": "true"} if found.kind == "csv" else {}), **files_read.STRICT, **plain}
@@ -235,9 +243,11 @@ def open_stream(spark: SparkSession, fed: Sequence[Spec], path: str | None, opti
         _require_streamable(found)
         existing = files_errors.open_files(spark, fed[0], place)
         texts, strict = existing.texts, dict(files_read.STRICT)
+        # Give Spark the dialect of the first file, and let it compare the header of each later one.
         if found.kind == "csv":
             dialect = existing.files.dialect(found.local[0])
             strict = {**files_read.CSV, "enforceSchema": "false", **dialect.options()}
+    # Leave out the column with the file's name, which is not in the files.
     fields = StructType([field for field in texts.schema.fields if field.name != FILE])
     location = place if "://" in place else files.spark_path(Path(place))
     frame = spark.readStream.format(found.kind)
@@ -250,6 +260,7 @@ def open_stream(spark: SparkSession, fed: Sequence[Spec], path: str | None, opti
     rows = frame.schema(fields).options(**{**strict, **options}).load(location)
     if found.kind == "parquet":
         return rows
+    # Cast text as a run does, so that a stream and a run write the same values.
     taken = taken_by_any(fed)
     compared = {name for spec in fed for name in files_read.compared(spec)} - taken.keys()
     return files_read.typed(rows, taken, files_read.guessed(texts, compared))

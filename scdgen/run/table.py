@@ -136,6 +136,7 @@ class TargetTable:
 
         ``run_id`` is the id in the commits of the run. Rows need no restore, because a single MERGE changes them.
         """
+        # Remember the version to return to, if there may be something to undo.
         before = 0 if created or not versions else self.read_version()
         try:
             yield

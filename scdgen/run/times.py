@@ -48,6 +48,7 @@ def _find_problems(engine: Engine, values: SourceTypes) -> Iterator[str]:
         schema: StructType = engine.query(values).schema
     except Exception:  # the run fails as well, and its error is explained
         return
+    # The query gives each value twice: as it is, and cast to the column's type.
     kinds = [field.dataType for field in schema.fields]
     for cast, value, kind in zip(values.casts, kinds[::2], kinds[1::2], strict=False):
         for path, found, wanted in _compare(value, kind):

@@ -157,6 +157,7 @@ class SparkTables:
             try:
                 yield zoned
             except Exception as error:
+                # Explain a column that the spec has and the table lacks, and pass on the rest.
                 if (name := missing_name(error)) is None:
                     raise
                 names = self._spark.table(sql.quote_parts(spec.target_parts)).columns
@@ -304,6 +305,7 @@ def render_json_value(value: str, kind: str | Mapping[str, Any], depth: int = 0)
         if kind == "binary":
             return f"LOWER(HEX({value}))"
         return value if kind in _JSON_TYPES or kind.startswith(("char(", "varchar(")) else f"CAST({value} AS STRING)"
+    # Name the variable of the lambda by its depth, so that nested ones do not hide each other.
     item = f"_scd_{depth + 1}"
     if kind["type"] == "struct":
         fields = ", ".join(_render_fields(f"{value}.", kind, depth))
@@ -311,6 +313,7 @@ def render_json_value(value: str, kind: str | Mapping[str, Any], depth: int = 0)
         return f"CASE WHEN {value} IS NOT NULL THEN STRUCT({fields}) END" if fields else value
     if kind["type"] == "array":
         return f"TRANSFORM({value}, {item} -> {render_json_value(item, kind['elementType'], depth + 1)})"
+    # A key of an object is text in JSON; a nested key becomes its JSON.
     if kind["type"] == "map":
         key = render_json_value(f"{item}.key", kind["keyType"], depth + 1)
         name = f"CAST({key} AS STRING)" if isinstance(kind["keyType"], str) else f"TO_JSON({key}, {_OPTIONS})"

@@ -104,6 +104,7 @@ class _Changes:
     def rows(self) -> Iterator[Line]:
         """Yield lines about which rows are read, and their meaning."""
         old, new = self.old, self.new
+        # With another feed, a row that is missing means something else.
         if old.source.feed != new.source.feed:
             why = {
                 "snapshot": "the first snapshot ends every key that it lacks",
@@ -115,6 +116,7 @@ class _Changes:
             if new.reads_snapshot
             else ""
         )
+        # A run does not read old rows again, so another source or condition changes only what comes.
         stay = f"stored rows stay, and rows of before are not read again{gone}"
         if _place(old.source) != _place(new.source) or not _same(old.source.query, new.source.query):
             yield Line("source", _rows_from(old.source), _rows_from(new.source), stay)
@@ -167,6 +169,7 @@ class _Changes:
         old, new = self.old, self.new
         for name in self.both:
             before, after = old.column_source(name), new.column_source(name)
+            # A change of the type has a line of its own.
             if not _same(before, after) and old.columns[name].type == new.columns[name].type:
                 why = f"stored values are made by the old one; {self.from_source}"
                 yield Line(f"columns.{name}.from", before, after, why)
@@ -218,6 +221,7 @@ class _Changes:
     def table(self) -> Iterator[Line]:
         """Yield lines about what only a new table gets, with the statement for an existing one."""
         old, new = _table_options(self.old), _table_options(self.new)
+        # If nothing else decides the layout, it follows from whether open versions are apart.
         if not {"partition_by", "cluster_by"} & {*old, *new} and self.old.separates_open != self.new.separates_open:
             old["layout"], new["layout"] = ("auto" if spec.separates_open else "none" for spec in (self.old, self.new))
         for option in dict.fromkeys([*old, *new]):
@@ -225,6 +229,7 @@ class _Changes:
             if was == now:
                 continue
             steps: list[Step] = []
+            # Delta does not cluster a table that has partitions.
             if option == "cluster_by" and not self.old.partitions:
                 names = ", ".join(map(sql.quote, (now or "").split(", ")))
                 steps = [Step("cluster", "", f"({names})" if now else "NONE")]

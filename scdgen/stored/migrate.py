@@ -106,6 +106,7 @@ def store_rows(spec: Spec, columns: Iterable[Target], named: Iterable[str], rows
     """
     known, options = {name.lower() for name in named}, {name: option for option, name in spec.history_columns}
     values, action = dict[str, str](), None
+    # Take a column from the rows if they have it; else compute it as for a table that gets it later.
     for column in columns:
         name = sql.unquote(column.name)
         steps = list(add_history_column(spec, options[name], name)) if name in options else []
@@ -225,12 +226,14 @@ def add_history_column(spec: Spec, option: str, name: str) -> Iterator[Step]:
     """Add a column that scdgen fills, and fill it for stored versions; no steps if it cannot be computed from them."""
     column, times = sql.quote(name), Times(spec)
     flag = spec.history.is_current
+    # If runs move the ends of open versions, an end does not tell which are open.
     if option == "is_current" and flag and not times.by_run:
         yield Step("add", column, type=flag.type)
         yield Step("update", column, flag_value(spec))
     elif option in {"surrogate_key", "row_hash"}:
         yield Step("add", column, type="STRING")
         yield Step("update", column, _history_value(spec, option))
+    # Stored versions were written without the option, so none of them is one.
     elif option in {"deleted", "inferred"}:
         yield Step("add", column, type="BOOLEAN")
         yield Step("update", column, "FALSE")

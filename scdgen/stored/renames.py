@@ -36,6 +36,7 @@ def guess_renames(gone: Mapping[str, Sort], come: Mapping[str, Sort], options: M
     {}
     """
     found: dict[str, str] = {}
+    # Only columns of one type and one role can be the same.
     for sort in dict.fromkeys(come.values()):
         free = [name for name, other in gone.items() if other == sort]
         left = [name for name, other in come.items() if other == sort]

@@ -140,6 +140,7 @@ class _Comparison:
         self.targets = {sql.unquote(column.name): column for column in pattern_of(spec).columns(spec)}
         self.options = {name: option for option, name in spec.history_columns}
         self.wanted = definition(spec)
+        # The keys and tracked columns that the table was written with, and those that the spec has now.
         self.old_keys, self.old_tracked = stored.names(KEYS), stored.names(TRACKED)
         self.new_tracked = tuple(json.loads(self.wanted.get(TRACKED, "[]")))
         known = _fold(self.targets)
@@ -244,11 +245,13 @@ class _Comparison:
         if not self.by_properties:
             return
         old, new = self._rename(self.old_keys), self.spec.keys
+        # The surrogate key is a hash of the keys.
         surrogate = () if self._lacks("surrogate_key") else tuple(rehash(self.spec, "surrogate_key"))
         if self.moved:
             added = [column for name, column in self.lacking.items() if name in new and name not in self.renamed]
             fix = f"{_OR_KEYS}; fill the new columns for stored rows" if added else _OR_KEYS
             steps = [Step("add", column.name, type=column.type) for column in added]
+            # A column that is no key any more may get NULL.
             for name in old:
                 if name.lower() in self.moved and self._takes_null(name):
                     steps.append(Step("nullable", sql.quote(name)))
@@ -273,6 +276,7 @@ class _Comparison:
         was, now = self.stored.properties.get(HISTORY, ""), self.wanted.get(HISTORY, "")
         if not self.by_properties or was == now:
             return
+        # One of the two says nothing of history, so there is nothing to convert from or to.
         if not kind or not now:
             yield Line("history", was, now, "stored starts and ends are of the old one", True, adopt=True)
             return
@@ -331,6 +335,7 @@ class _Comparison:
             place, kind = self._place(name), column.type
             add = Step("add", column.name, type=kind)
             if name not in self.addable and name not in self.spec.keys:
+                # No run can add this column, because stored rows need a value that follows from others.
                 option = self.options.get(name)
                 steps = tuple(add_history_column(self.early, option, name)) if option else (add,)
                 fix = "take it out of the spec or add it" if steps else "take it out of the spec, or add and fill it"
@@ -354,6 +359,7 @@ class _Comparison:
     def types(self) -> Iterator[Line]:
         """Yield lines about columns of another type; :meth:`history` has the starts and ends."""
         spec = self.spec
+        # If the type of times changes, the line about history has both columns.
         moves = self.by_properties and self._old_history[0] not in ("", spec.history.type)
         for name in self.present:
             option = self.options.get(name)
