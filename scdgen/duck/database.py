@@ -476,7 +476,7 @@ def translate_error(error: duckdb.Error) -> Exception:
     if found := _NO_COLUMN.search(text):
         return EngineError(f"the rows have no column {found[1]}, which the spec reads; add it to 'schema:'")
     line = text.splitlines()[0]
-    # What DuckDB lacks is no mistake of the spec or its rows.
+    # What DuckDB lacks is not a mistake of the spec or its rows.
     if (isinstance(error, _LACKING) and not _NO_NAME.search(text)) or _LACKS.search(text):
         return UnknownError(f"DuckDB: {line.rstrip('.')}")
     if _BAD_VALUE.search(text) or (isinstance(error, _BAD_VALUES) and not _FAILURE.search(text)):
