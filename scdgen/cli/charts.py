@@ -114,7 +114,7 @@ def chart_lineage(lineage: Lineage) -> str:
     lines += ["    end", f"    subgraph target[{_quote_label(lineage.target)}]"]
     lines += [f"        t{n}[{_quote_label(made.name)}]" for n, made in enumerate(lineage.made, 1) if not made.rule]
     lines += ["    end"]
-    # Put what is no column outside of the frames, in a shape of its own.
+    # Put what is not a column outside of the frames, in a shape of its own.
     shapes = {"fact": ("[", "]"), "param": ("([", "])"), "table": ("[(", ")]"), "value": ("[/", "/]")}
     for item in inputs:
         if item.kind != "column":

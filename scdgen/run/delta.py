@@ -106,7 +106,7 @@ class Commit:
     spec_hash: str = ""
     """The hash of that spec; empty if no run or undo wrote it."""
     undoes: str = ""
-    """The id of the run that it undoes; empty if it is no undo."""
+    """The id of the run that it undoes; empty if it undoes none."""
     inserted: int | None = None
     """The number of rows that it inserted."""
     updated: int | None = None

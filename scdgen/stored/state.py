@@ -251,7 +251,7 @@ class _Comparison:
             added = [column for name, column in self.lacking.items() if name in new and name not in self.renamed]
             fix = f"{_OR_KEYS}; fill the new columns for stored rows" if added else _OR_KEYS
             steps = [Step("add", column.name, type=column.type) for column in added]
-            # A column that is no key any more may get NULL.
+            # A column that is not a key any more may get NULL.
             for name in old:
                 if name.lower() in self.moved and self._takes_null(name):
                     steps.append(Step("nullable", sql.quote(name)))
