@@ -112,7 +112,7 @@ def duck_worlds() -> Iterator[Open]:
         raise EngineError("duckdb 2 needs Python 3.11 or newer; run scdgen with that, or give --engine spark")
     if not has_duckdb():
         raise EngineError(
-            "duckdb is not installed; run: pip install 'duckdb>=2,<3' (the extra scdgen[test]), or give --engine spark"
+            "duckdb is not installed; run: pip install 'duckdb>=2.0.1' (the extra scdgen[test]), or give --engine spark"
         )
     from scdgen.cases.duck import DuckWorld
 

@@ -342,7 +342,9 @@ def test_without_duckdb_one_line_says_what_to_install(tmp_path: Path) -> None:
         f"from scdgen.cli.main import main; main(['test', {str(file)!r}])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    line = "duckdb is not installed; run: pip install 'duckdb>=2,<3' (the extra scdgen[test]), or give --engine spark\n"
+    line = (
+        "duckdb is not installed; run: pip install 'duckdb>=2.0.1' (the extra scdgen[test]), or give --engine spark\n"
+    )
     assert (done.returncode, done.stdout, done.stderr) == (3, "", line)
 
 
