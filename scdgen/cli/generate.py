@@ -19,7 +19,7 @@ from scdgen.cli.config import describe_file_options
 from scdgen.cli.init import read_text
 from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, specs_argument, templates_option
 from scdgen.cli.output import code, echo, say
-from scdgen.compile.compile import FILES, render_feeds
+from scdgen.compile.compile import FILES, Files, render_feeds
 from scdgen.compile.macro import render_macro
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
@@ -275,12 +275,14 @@ def _read_stored(folder: Path) -> str:
 def render_files(spec: Spec, compiler: Compiler, added: Collection[tuple[str, str]] = frozenset()) -> dict[str, str]:
     """Render the files of a spec: name -> text. ``added`` are (folder, format) of notebooks and scripts to write."""
     found: dict[str, str] = {}
-    for feed, own in render_feeds(spec, compiler):
-        scripts = own.scripts()
-        files = {name: script.text for name, script in scripts.items()}
-        if (spec.folder, "notebook") in added:
+    formats = [format_ for format_ in ADDED if (spec.folder, format_) in added]
+    for feed, texts in render_feeds(spec, compiler):
+        files = texts.files()
+        # Only these are made of statements; a text that is written as it is need not be cut.
+        scripts = Files.of(texts).scripts() if formats else {}
+        if "notebook" in formats:
             files[NOTEBOOK] = render_notebook(feed, scripts)
-        if (spec.folder, "script") in added:
+        if "script" in formats:
             for name, block in _SCRIPTS.items():
                 if name in scripts:
                     files[block] = render_script(scripts[name], compiler, feed.file_name(name))

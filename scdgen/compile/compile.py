@@ -130,16 +130,16 @@ def render_statements(spec: Spec, compiler: Compiler) -> Files:
     return Files.of(_render_checked(Source.of(spec), compiler))
 
 
-def render_feeds(spec: Spec, compiler: Compiler) -> list[tuple[Spec, Files]]:
+def render_feeds(spec: Spec, compiler: Compiler) -> list[tuple[Spec, Scripts]]:
     """Render the SQL for each source of a spec, the default first. Raises :class:`SpecError` as :func:`render` does.
 
     Only ``merge``, ``plan`` and ``rejects`` differ: it is one table, which a pattern must not make dependent on the
     source.
     """
-    found = [(feed, render_statements(feed, compiler)) for feed in spec.feeds]
+    found = [(feed, _render_checked(Source.of(feed), compiler)) for feed in spec.feeds]
     (first, own), *others = found
-    for feed, files in others:
-        if files.create != own.create:
+    for feed, texts in others:
+        if texts.create != own.create:
             message = f"sources: the table would have other columns or properties by {feed.feed} than by {first.feed}"
             raise SpecError([Problem(spec.origin, 0, 0, f"{message}; give each its own target")])
     return found
