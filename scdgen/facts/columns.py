@@ -112,13 +112,16 @@ def aliased(names: Iterable[str], alias: str) -> list[str]:
     return [f"{alias}.{name}" for name in names]
 
 
-def equal(names: Sequence[str], left: str, right: str, operator: str = "=") -> list[str]:
-    """Compare two aliases column by column.
+def equal(
+    names: Sequence[str], left: str, right: str, operator: str = "=", others: Sequence[str] | None = None
+) -> list[str]:
+    """Compare two aliases column by column; ``others`` are the names of ``right``, if it has others.
 
-    >>> equal(["a"], "t", "s")
-    ['t.a = s.a']
+    >>> equal(["a"], "t", "s"), equal(["a", "b"], "t", "s", others=["x", "y"])
+    (['t.a = s.a'], ['t.a = s.x', 't.b = s.y'])
     """
-    return [f"{left}.{name} {operator} {right}.{name}" for name in names]
+    pairs = zip(names, names if others is None else others, strict=True)
+    return [f"{left}.{name} {operator} {right}.{other}" for name, other in pairs]
 
 
 Inputs = Literal["keys", "time", "until", "tracked", "changes", "deletes", "run", "sequence", "now", "id"]

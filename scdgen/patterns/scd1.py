@@ -204,7 +204,7 @@ class Scd1Merge(Facts, template="scd1/merge.sql.j2"):
     @property
     def reads_snapshot(self) -> bool:
         """Whether the source is a full extract."""
-        return isinstance(self.staging, Scd1Snapshot)
+        return self.extract is not None
 
     @property
     def extract(self) -> Scd1Snapshot | None:
@@ -214,7 +214,7 @@ class Scd1Merge(Facts, template="scd1/merge.sql.j2"):
     @property
     def removes_missing(self) -> bool:
         """Whether keys that are missing from a snapshot are removed."""
-        return isinstance(self.staging, Scd1Snapshot) and self.staging.removes_missing
+        return self.extract is not None and self.extract.removes_missing
 
 
 @dataclass(frozen=True)
