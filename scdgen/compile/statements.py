@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from scdgen.sql.layout import join_lines
-from scdgen.sql.tokens import tokens
+from scdgen.sql.tokens import split_tokens, tokens
 
 _MAKES = {TokenType.CREATE, TokenType.DECLARE, TokenType.SET, TokenType.MERGE, TokenType.ALTER}
 _BEFORE_NAME = {"INTO", "TABLE", "VIEW", "FUNCTION", "SCHEMA", "VARIABLE", "VAR"}
@@ -122,25 +122,12 @@ def cut(text: str) -> Script:
     ('-- A table.', 'MERGE INTO x.t AS t USING s ON a')
     """
     statements, at, start = [], 0, 0
-    for found, end in _split(text):
+    for found, end in split_tokens(tokens(text)):
         if found:
             statements.append(_read(text, found, text[start : found[0].start], text[at:end]))
             at = end
         start = end
     return Script(tuple(statements), text[at:])
-
-
-def _split(text: str) -> Iterator[tuple[list[Token], int]]:
-    """Yield the tokens of each statement, and the place after its semicolon."""
-    found = list[Token]()
-    for token in tokens(text):
-        if token.token_type is not TokenType.SEMICOLON:
-            found.append(token)
-            continue
-        yield found, token.end + 1
-        found = []
-    if found:
-        yield found, found[-1].end + 1
 
 
 def _read(text: str, found: Sequence[Token], above: str, written: str) -> Statement:

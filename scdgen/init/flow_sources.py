@@ -12,14 +12,12 @@ from sqlglot.errors import SqlglotError
 from scdgen import sql
 from scdgen.errors import quoted
 from scdgen.init.draft import Draft, read_select
-from scdgen.init.flows import Clause, Flow, Pipeline, drop_live
+from scdgen.init.flows import NAME, Clause, Flow, Pipeline, drop_live
 from scdgen.init.guess import is_load_time
 from scdgen.sql.tokens import DIALECT
 
-_PART = r"(?:`[^`]+`|[\w-]+)"
-_NAME = rf"{_PART}(?:\.{_PART})*"
 _SOURCE = re.compile(
-    rf"(?:STREAM\s*\(\s*({_NAME})\s*\)|(?:STREAM\s+)?({_NAME}))(?:\s+(WITH\b.*))?", re.IGNORECASE | re.DOTALL
+    rf"(?:STREAM\s*\(\s*({NAME})\s*\)|(?:STREAM\s+)?({NAME}))(?:\s+(WITH\b.*))?", re.IGNORECASE | re.DOTALL
 )
 _FILES = re.compile(r"STREAM\s*\((.+)\)|(?:STREAM\s+)?(read_files\b.+)", re.IGNORECASE | re.DOTALL)
 _CONDITIONS = {

@@ -13,6 +13,9 @@ from scdgen.errors import Problem, SpecError
 from scdgen.init.draft import split_list
 from scdgen.sql.tokens import split_list as split_expressions
 
+_PART = r"(?:`[^`]+`|[\w-]+)"
+NAME = rf"{_PART}(?:\.{_PART})*"
+"""A pattern of the name of a table or a flow."""
 _EXCEPT = re.compile(r"\*\s*EXCEPT\b\s*(.+)", re.IGNORECASE | re.DOTALL)
 _STRUCT = re.compile(r"STRUCT\s*\((.+)\)", re.IGNORECASE | re.DOTALL)
 _TWO_LISTS = "write a list of columns, or * EXCEPT (columns)"

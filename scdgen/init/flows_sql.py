@@ -6,7 +6,7 @@ sqlglot has no grammar for flows, so a statement is cut at the words that begin 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,8 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 from scdgen import sql
 from scdgen.errors import Problem, SpecError, quoted
 from scdgen.init.draft import read_select, strip_comments
-from scdgen.init.flows import Clause, Flow, Pipeline, Place, TargetTable, drop_live, unmapped_table_option
-from scdgen.sql.tokens import DIALECT, split_list, tokens
+from scdgen.init.flows import NAME, Clause, Flow, Pipeline, Place, TargetTable, drop_live, unmapped_table_option
+from scdgen.sql.tokens import DIALECT, split_list, split_tokens, tokens
 
 # A longer clause comes before one that it begins with.
 _CLAUSES = sorted((clause for clause in Clause if clause is not Clause.ONCE), key=len, reverse=True)
@@ -28,24 +28,22 @@ _TABLE_CLAUSES = (
     "COMMENT", "CLUSTER BY", "PARTITIONED BY", "TBLPROPERTIES", "SCHEDULE", "TRIGGER", "WITH ROW FILTER",
     "DEFAULT COLLATION", "LOCATION",
 )  # fmt: skip
-_PART = r"(?:`[^`]+`|[\w-]+)"
-_NAME = rf"{_PART}(?:\.{_PART})*"
 _FLOW = re.compile(
-    rf"(?:CREATE FLOW (?P<name>{_NAME})(?P<comment> COMMENT (?:'[^']*'|\"[^\"]*\"))? AS )?"
-    rf"(?:AUTO CDC|APPLY CHANGES)(?P<once> ONCE)? INTO (?P<target>{_NAME})",
+    rf"(?:CREATE FLOW (?P<name>{NAME})(?P<comment> COMMENT (?:'[^']*'|\"[^\"]*\"))? AS )?"
+    rf"(?:AUTO CDC|APPLY CHANGES)(?P<once> ONCE)? INTO (?P<target>{NAME})",
     re.IGNORECASE,
 )
 _TABLE = re.compile(
     r"CREATE\s+(?:OR\s+REFRESH\s+)?(?:PRIVATE\s+)?STREAMING\s+(?:LIVE\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?"
-    rf"(?P<target>{_NAME})",
+    rf"(?P<target>{NAME})",
     re.IGNORECASE,
 )
 _VIEW = re.compile(
-    rf"CREATE\s+(?:OR\s+REPLACE\s+)?(?:(?:TEMPORARY|TEMP|PRIVATE|STREAMING|LIVE)\s+)*VIEW\s+(?P<name>{_NAME})"
+    rf"CREATE\s+(?:OR\s+REPLACE\s+)?(?:(?:TEMPORARY|TEMP|PRIVATE|STREAMING|LIVE)\s+)*VIEW\s+(?P<name>{NAME})"
     r"(?P<rest>.*?)\bAS\s+(?P<query>SELECT\b.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_STREAM = re.compile(rf"\bSTREAM\s*\(\s*({_NAME})\s*\)|\bSTREAM\s+({_NAME})", re.IGNORECASE)
+_STREAM = re.compile(rf"\bSTREAM\s*\(\s*({NAME})\s*\)|\bSTREAM\s+({NAME})", re.IGNORECASE)
 _EXPECT = re.compile(
     r"CONSTRAINT\s+(?P<name>`[^`]+`|\w+)\s+EXPECT\s*\((?P<rule>.*)\)(?:\s*ON\s+VIOLATION\s+(?P<action>DROP\s+ROW|FAIL\s+UPDATE))?",
     re.IGNORECASE | re.DOTALL,
@@ -65,7 +63,7 @@ def read_sql(path: Path, text: str) -> Pipeline:
     pipeline = Pipeline(str(path))
     first: Token | None = None
     try:
-        statements = list(_split(tokens(text)))
+        statements = [found for found, _ in split_tokens(tokens(text)) if found]
     except ValueError as error:
         raise SpecError([Problem(str(path), 1, 1, str(error))]) from error
     for read in statements:
@@ -91,17 +89,6 @@ def read_sql(path: Path, text: str) -> Pipeline:
     if not pipeline.flows:
         raise SpecError([Problem(str(path), first.line if first else 1, 1, f"holds no flow of AUTO CDC; {_GIVE}")])
     return pipeline
-
-
-def _split(read: Sequence[Token]) -> Iterator[list[Token]]:
-    """Split tokens at semicolons, and leave out empty statements."""
-    statement: list[Token] = []
-    for token in [*read, None]:
-        if token is not None and token.token_type is not TokenType.SEMICOLON:
-            statement.append(token)
-        elif statement:
-            yield statement
-            statement = []
 
 
 def _refuse_placeholders(file: str, text: str, read: Sequence[Token]) -> None:

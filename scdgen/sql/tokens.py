@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -75,6 +75,19 @@ def split_statements(script: str) -> list[str]:
             start = token.end + 1
     found.append(script[start:].strip())
     return [statement for statement in found if statement]
+
+
+def split_tokens(found: Iterable[Token]) -> Iterator[tuple[list[Token], int]]:
+    """Yield the tokens of each statement, without its semicolon, and the place after that; an empty one has none."""
+    statement = list[Token]()
+    for token in found:
+        if token.token_type is not TokenType.SEMICOLON:
+            statement.append(token)
+            continue
+        yield statement, token.end + 1
+        statement = []
+    if statement:
+        yield statement, statement[-1].end + 1
 
 
 def split_list(text: str) -> list[str]:
