@@ -19,7 +19,7 @@ _COLUMNS: dict[str, tuple[str, str, str, Inputs]] = {
 
 
 def audit_columns(spec: Spec) -> tuple[Target, ...]:
-    """Return the columns of a spec's table. They take NULL, which rows of before have."""
+    """Return the columns of a spec's table. Rows that were stored before the option have NULL in them."""
     named = ((sql.quote(name), _COLUMNS[option]) for option, name in spec.audit.names())
     return tuple(Target(name, kind, comment, made_of=(made_of,)) for name, (kind, comment, _, made_of) in named)
 

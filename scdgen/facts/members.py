@@ -1,4 +1,4 @@
-"""Inferred members: the facts of templates/infer.sql.j2."""
+"""Members that do not come from the source: those that facts name (infer.sql), and the unknown one (create.sql)."""
 
 from __future__ import annotations
 
