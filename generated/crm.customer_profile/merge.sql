@@ -153,7 +153,7 @@ MERGE INTO crm.customer_profile AS t USING (
         GROUP BY r.id, r._scd_run
     ),
     stored AS (
-        -- The stored versions of the source's keys. They are those of its first table that changed; to ask "given"
+        -- The stored versions of the source's keys. They are those of its first table that changed; asking "given"
         -- would join all tables twice.
         SELECT
             t.id,

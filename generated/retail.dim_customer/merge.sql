@@ -153,7 +153,7 @@ MERGE INTO retail.dim_customer AS t USING (
         GROUP BY r.customer_id, r._scd_run
     ),
     stored AS (
-        -- The stored versions of the source's keys. They are those of its first table; to ask "given"
+        -- The stored versions of the source's keys. They are those of its first table; asking "given"
         -- would join all tables twice.
         SELECT
             t.customer_id,
