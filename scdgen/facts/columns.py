@@ -44,19 +44,19 @@ class Field:
         """Return the column in a form that ``<=>`` accepts."""
         return comparable(self.name, self.type)
 
-    def compared(self, value: str) -> str:
+    def comparable_form(self, value: str) -> str:
         """Return a value of this column in a form that ``<=>`` accepts."""
         return comparable(value, self.type)
 
-    def judged(self, value: str) -> str:
+    def counted_as(self, value: str) -> str:
         """Return what of a value counts for changes: the result of ``compare``, or the value as ``<=>`` accepts it."""
         if self.compare is None:
-            return self.compared(value)
+            return self.comparable_form(value)
         return with_column(self.compare, sql.unquote(self.name), value)
 
     def state_of(self, value: str) -> str:
-        """Return :meth:`judged` with the column's name, for a struct."""
-        return self.compared(value) if self.compare is None else named_as(self.judged(value), self.name)
+        """Return :meth:`counted_as` with the column's name, for a struct."""
+        return self.comparable_form(value) if self.compare is None else named_as(self.counted_as(value), self.name)
 
     def called(self, value: str) -> str:
         """Return a value with the column's name, unless it is a column of that name."""
@@ -154,7 +154,7 @@ class Target:
             for name, column in spec.columns.items()
         )
 
-    def compared(self, value: str) -> str:
+    def comparable_form(self, value: str) -> str:
         """Convert a value of this column to a type that ``<=>`` supports."""
         return comparable(value, self.type)
 

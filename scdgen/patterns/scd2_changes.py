@@ -107,7 +107,7 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
             *("_scd_at", "_scd_deleted", "_scd_stored", *self.kept_sequence),
             *(("_scd_inferred",) if self.inferred else ()),
             *(("_scd_rank", "_scd_oldest") if self.marks else ()),
-            *(("_scd_raw",) if self.judged and any(field.is_converted for field in self.tracked) else ()),
+            *(("_scd_raw",) if self.with_compare and any(field.is_converted for field in self.tracked) else ()),
         )
 
     @property
@@ -126,7 +126,7 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
     @property
     def raw(self) -> tuple[str, ...]:
         """Return the columns of ``_scd_raw``: what a version takes over, but is compared in another form."""
-        judged = bool(self.judged)
+        judged = bool(self.with_compare)
         return tuple(
             field.name
             for field in self.fields
@@ -140,12 +140,12 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
     @property
     def own(self) -> tuple[Field, ...]:
         """Return the columns with ``compare`` in which the value of an earlier change may replace a row's own."""
-        return tuple(field for field in self.judged if not field.is_given)
+        return tuple(field for field in self.with_compare if not field.is_given)
 
     @property
     def later(self) -> tuple[Field, ...]:
         """Return the columns in which a version may have the value of a later change, which ``compare`` ignores."""
-        return tuple(field for field in self.fields if self.judged and field.tracked and field.nulls == "fill")
+        return tuple(field for field in self.fields if self.with_compare and field.tracked and field.nulls == "fill")
 
     @property
     def ignores_deletes(self) -> bool:
@@ -160,7 +160,7 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
     @property
     def last_step(self) -> str:
         """Return the last step before the end of a version is known."""
-        return "marked" if self.marks else "kept" if self.judged else self.opened
+        return "marked" if self.marks else "kept" if self.with_compare else self.opened
 
     @property
     def has_versions(self) -> bool:

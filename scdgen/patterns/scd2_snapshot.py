@@ -83,9 +83,9 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot.sql.j2"):
         return "n._scd_at" if self.own_time else "_scd_taken_at"
 
     @property
-    def compares(self) -> bool:
+    def keeps_compared(self) -> bool:
         """Whether a column with ``compare`` may get another value; a version whose end alone changes keeps its own."""
-        return bool(self.judged) and self.corrects_values
+        return bool(self.with_compare) and self.corrects_values
 
     @property
     def compares_once(self) -> bool:
@@ -95,7 +95,7 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot.sql.j2"):
         columns would take exponentially long to plan (tests/support/wide.py).
         """
         all_tracked = all(field.tracked for field in self.values)
-        writes_more = self.own_time or self.keeps or self.fills or self.compares
+        writes_more = self.own_time or self.keeps or self.fills or self.keeps_compared
         return all_tracked and not writes_more and self.guards.max_deleted is None
 
     @property

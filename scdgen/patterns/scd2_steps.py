@@ -31,7 +31,7 @@ class VersionSteps(Facts):
         return tuple(names_of(self.fields))
 
     @property
-    def compared(self) -> tuple[str, ...]:
+    def comparable_values(self) -> tuple[str, ...]:
         """Return the columns that are not keys, in a form that ``<=>`` accepts."""
         return tuple(field.comparable for field in self.values)
 
@@ -71,7 +71,7 @@ class VersionSteps(Facts):
         return (self.history.times.is_open(), *([f"NOT t.{self.deleted}"] if self.marks else []))
 
     @property
-    def judged(self) -> tuple[Field, ...]:
+    def with_compare(self) -> tuple[Field, ...]:
         """Return the columns of which an expression, not the value itself, shows whether they change."""
         return tuple(field for field in self.fields if field.compare is not None)
 
