@@ -71,6 +71,8 @@ class Rows:
     """The rules that stop the statement."""
     known: tuple[str, ...]
     """The conditions of rows that the variables of the batch cover."""
+    from_time: bool
+    """Whether ``known`` asks for the least time of the batch; else it has partitions only."""
     changed: str
     """The refusal of any other row."""
     empty: str | None = None
@@ -139,6 +141,7 @@ def read_rows(spec: Spec, fields: Mapping[str, Field], times: Times | None, part
         skipped=tuple(_missing(spec, column) for column in needed),
         rules=tuple(_rules(spec, fields, times)),
         known=variables.known(spec, times, partitions),
+        from_time=times is not None and variables.bounds_times(spec),
         changed=refusal(spec, SOURCE_CHANGED, "the source changed during the run"),
         key_place=list(spec.columns).index(spec.keys[0]),
         expected=tuple(sorted(_expected(spec, fields.values()), key=lambda expected: expected.refusal is None)),

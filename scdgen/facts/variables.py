@@ -95,7 +95,7 @@ def fills(spec: Spec) -> bool:
     return any(spec.columns[name].nulls == "fill" for name in source.source_columns(spec))
 
 
-def _bounds_times(spec: Spec) -> bool:
+def bounds_times(spec: Spec) -> bool:
     """Whether the batch's earliest time bounds the read of the target; a whole history has versions of any age."""
     return (
         not spec.reads_versions
@@ -108,13 +108,13 @@ def _bounds_times(spec: Spec) -> bool:
 def batch_names(spec: Spec) -> list[str]:
     """Return the names of :func:`batch_variables`."""
     names = [partition.variable.name for partition in partitions_of(spec)]
-    return [BATCH_FROM, *names] if _bounds_times(spec) else names
+    return [BATCH_FROM, *names] if bounds_times(spec) else names
 
 
 def batch_variables(spec: Spec, times: Times | None, partitions: Iterable[Partition]) -> tuple[Variable, ...]:
     """Return the variables that one aggregate over the source sets: the batch's earliest time, and its partitions."""
     values = tuple(partition.variable for partition in partitions)
-    if times is None or not _bounds_times(spec):
+    if times is None or not bounds_times(spec):
         return values
     oldest = f"MIN({source.time_expression(spec)})"
     if spec.reads_snapshot:  # without rows it still closes open versions
@@ -128,7 +128,7 @@ def known(spec: Spec, times: Times | None, partitions: Iterable[Partition]) -> t
     The MERGE reads the source again. A row that was added meanwhile stops it, if it may need a part of the target that
     these variables exclude from the read.
     """
-    since = (f"{times.before('_scd_at')} >= {BATCH_FROM}",) if times and _bounds_times(spec) else ()
+    since = (f"{times.before('_scd_at')} >= {BATCH_FROM}",) if times and bounds_times(spec) else ()
     return (*since, *in_partitions(partitions, ""))
 
 
