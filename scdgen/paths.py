@@ -21,6 +21,15 @@ from scdgen.errors import Problem, SpecError
 _DEVICES = re.compile(r"(con|prn|aux|nul|(com|lpt)[0-9\u00b9\u00b2\u00b3])(?=\.|$)", re.IGNORECASE)
 
 
+def spark_url(path: Path) -> str:
+    """A local path for Spark, which takes a URL as it is: it would look for a folder named ``a%20b``.
+
+    >>> spark_url(Path("/tmp/a b"))
+    'file:///tmp/a b'
+    """
+    return f"file://{path.absolute()}"
+
+
 def exists(path: Path, root: Path | None = None) -> bool:
     """Whether a file is there. Raises :class:`SpecError` for a link."""
     _require_no_link(path, root)

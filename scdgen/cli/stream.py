@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from scdgen import paths
 from scdgen.cli import log, output
 from scdgen.cli.options import (
     EngineOptions,
@@ -92,7 +93,7 @@ def stream(
     )
     batch = build_micro_batch(loaded, make_runner, checkpoint, parse_pairs(param, "--param"), report)
     if engine.remote is None and "://" not in batch.checkpoint:
-        batch.checkpoint = Path(batch.checkpoint).absolute().as_uri()
+        batch.checkpoint = paths.spark_url(Path(batch.checkpoint))
     with open_runner(loaded, engine, metrics=measured, files=None) as runner:
         try:
             rows = open_stream(runner.spark, batch.fed, source, collect_options(batch.fed))

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scdgen import paths
 from scdgen.engine.failures import translate_at, translate_without_spec
 from scdgen.engine.jvm import (
     JAVA_OPTIONS,
@@ -202,7 +203,7 @@ def register_tables(spark: SparkSession, folder: Path) -> None:
             continue
         name = quote_parts((schema, table.name))
         spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote_parts((schema,))}")
-        spark.sql(f"CREATE TABLE IF NOT EXISTS {name} USING DELTA LOCATION {text_literal(table.as_uri())}")
+        spark.sql(f"CREATE TABLE IF NOT EXISTS {name} USING DELTA LOCATION {text_literal(paths.spark_url(table))}")
     if odd:
         what = "cannot be read by name, because a table name has letters, digits and _ alone"
         line = printable(f"--warehouse {folder}: {', '.join(map(repr, odd))} {what}")

@@ -11,6 +11,7 @@ from pathlib import Path
 from scdgen.engine.failures import local_path
 from scdgen.errors import DataError, UsageError
 from scdgen.files.dialect import Dialect, find_dialect
+from scdgen.paths import spark_url
 
 _FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
 _PACKED = ".gz"
@@ -41,7 +42,7 @@ class Files:
 
     def options(self) -> dict[str, str]:
         """Reader options that keep the partition columns of a folder (``day=1``)."""
-        return {"basePath": f"file://{Path(self.shown).absolute()}"} if self.folder else {}
+        return {"basePath": spark_url(Path(self.shown))} if self.folder else {}
 
     def paths(self) -> list[str]:
         """The paths that Spark reads."""
@@ -102,7 +103,7 @@ def spark_path(path: Path) -> str:
     >>> spark_path(Path("/tmp/a b[1].csv"))
     'file:///tmp/a b\\\\[1\\\\].csv'
     """
-    return "file://" + re.sub(r"([\\{}\[\]*?])", r"\\\1", str(path.absolute()))
+    return re.sub(r"([\\{}\[\]*?])", r"\\\1", spark_url(path))
 
 
 def find(path: str) -> Files:

@@ -121,7 +121,7 @@ def read_sample(
         return _read_rows(spark.table(name), table, None, {})
     assert path is not None
     found = replace(files.find(path), given=options or {})
-    where = path if "://" in path else Path(path).absolute().as_uri()
+    where = path if "://" in path else files.spark_path(Path(path))
     with set_while(spark, PARTITIONS_AS_TEXT):
         if found.kind == "json":
             return _read_json(spark, path, found, where)

@@ -9,7 +9,9 @@ import pytest
 
 from scdgen import Runner, load_spec_text
 from scdgen.compile.render import Compiler
+from scdgen.engine.session import register_tables
 from scdgen.model.spec import Spec
+from scdgen.paths import spark_url
 from scdgen.run.diff import DiffFilter, read_diff
 from scdgen.run.local import LocalTables, UnreadableError
 from scdgen.run.versions import SparkTables, VersionFilter, read_history, read_versions
@@ -117,6 +119,18 @@ def test_rows_without_spark_are_those_of_spark(spark: Any, warehouse: Path, name
             assert expected.rows, wanted
     assert read_history(local, spec) == read_history(ours, spec)
     assert read_history(local, spec, 1) == read_history(ours, spec, 1)
+
+
+def test_tables_below_a_folder_with_odd_characters_are_found_again(spark: Any, tmp_path: Path) -> None:
+    """Neither percent-encoded nor a pattern: a warehouse below "My Documents (100%)"."""
+    folder = tmp_path / "My Documents (100%20) [a]*"
+    spark.range(3).write.format("delta").save(spark_url(folder / "odd.db/t"))
+    register_tables(spark, folder)
+    try:
+        assert spark.table("odd.t").count() == 3
+    finally:
+        spark.sql("DROP SCHEMA odd CASCADE")
+    assert [path.name for path in tmp_path.iterdir()] == [folder.name]
 
 
 def test_what_might_differ_is_left_to_spark(spark: Any, warehouse: Path) -> None:
