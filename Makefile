@@ -151,8 +151,10 @@ lint: $(READY)
 	$(BIN)/scdgen generate --check specs
 
 sqlfluff: $(READY)
-	$(BIN)/sqlfluff lint generated --processes 1 --disable-progress-bar --dialect databricks
-	$(BIN)/sqlfluff lint generated --processes 1 --disable-progress-bar --dialect sparksql --templater placeholder
+	rm -rf .build/sql
+	$(BIN)/scdgen generate specs --plan --out .build/sql --quiet
+	$(BIN)/sqlfluff lint .build/sql --processes 1 --disable-progress-bar --dialect databricks
+	$(BIN)/sqlfluff lint .build/sql --processes 1 --disable-progress-bar --dialect sparksql --templater placeholder
 
 types: $(READY)
 	$(BIN)/mypy

@@ -6,7 +6,7 @@
 -- changes nothing.
 -- Generated from specs/customer.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
+-- The least end of a version that the batch can affect. Delta skips the files of versions that ended before it.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_updates);
@@ -67,7 +67,7 @@ MERGE INTO crm.customer AS t USING (
     ),
     events AS (
         -- One event per key and time; two changes that contradict each other stop the statement.
-        -- An event opens a version if it differs from the state before it.
+        -- An event opens a version unless it is a delete or repeats the state before it.
         SELECT
             *,
             NOT _scd_deleted
@@ -87,7 +87,7 @@ MERGE INTO crm.customer AS t USING (
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
     ),
     staged AS (
-        -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL writes nothing.
+        -- A version ends at the next start or delete, exclusive. A NULL action means nothing to write.
         SELECT
             LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
                 IGNORE NULLS OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_next,

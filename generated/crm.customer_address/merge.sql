@@ -6,7 +6,7 @@
 -- changes nothing, except that a late row sets its untracked columns again.
 -- Generated from specs/customer_address.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
+-- The least end of a version that the batch can affect. Delta skips the files of versions that ended before it.
 DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
 
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(start_date AS DATE)) FROM crm.customer_changes);
@@ -67,7 +67,7 @@ MERGE INTO crm.customer_address AS t USING (
     ),
     events AS (
         -- One event per key and time; two changes that contradict each other stop the statement.
-        -- An event opens a version if it differs from the state before it.
+        -- An event opens a version unless it is a delete or repeats the state before it.
         SELECT
             *,
             NOT _scd_deleted

@@ -7,7 +7,7 @@
 -- nothing.
 -- Generated from specs/customer_member.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
+-- The least end of a version that the batch can affect. Delta skips the files of versions that ended before it.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_changes);
@@ -118,7 +118,7 @@ MERGE INTO crm.customer_member AS t USING (
         WHERE _scd_first IS NULL OR NOT _scd_deleted OR _scd_at > _scd_first
     ),
     events AS (
-        -- An event opens a version if it differs from the state before it.
+        -- An event opens a version unless it is a delete or repeats the state before it.
         SELECT
             *,
             NOT _scd_deleted
@@ -128,7 +128,7 @@ MERGE INTO crm.customer_member AS t USING (
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
     ),
     staged AS (
-        -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL writes nothing.
+        -- A version ends at the next start or delete, exclusive. A NULL action means nothing to write.
         SELECT
             LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
                 IGNORE NULLS OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_next,
@@ -152,7 +152,7 @@ MERGE INTO crm.customer_member AS t USING (
 ) AS s
     -- A key and a start identify a version; an inferred member has its old start; the rest lets Delta skip files.
     ON t.id = s.id AND t.valid_from = s._scd_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
--- Redundant: the version before it now has the same values.
+-- No version starts here any more: the one before has the same values, or a delete has this time.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
 -- A stored version whose end or values change.
 WHEN MATCHED THEN

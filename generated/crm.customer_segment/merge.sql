@@ -6,7 +6,7 @@
 -- Repeating the last batch changes nothing, except that a late row sets its untracked columns again.
 -- Generated from specs/customer_segment.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
+-- The least end of a version that the batch can affect. Delta skips the files of versions that ended before it.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_segment_changes);
@@ -70,7 +70,7 @@ MERGE INTO crm.customer_segment AS t USING (
     ),
     events AS (
         -- One event per key and time; two changes that contradict each other stop the statement.
-        -- An event opens a version if it differs from the state before it.
+        -- An event opens a version unless it is a delete or repeats the state before it.
         SELECT
             *,
             NOT _scd_deleted
@@ -133,7 +133,7 @@ MERGE INTO crm.customer_segment AS t USING (
 ) AS s
     -- A key and a start identify a version; the rest lets Delta skip files.
     ON t.id = s.id AND t.valid_from = s.valid_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
--- Redundant: the version before it now has the same values.
+-- No version starts here any more: the one before has the same values, or a delete has this time.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
 -- A stored version whose end or values change.
 WHEN MATCHED THEN

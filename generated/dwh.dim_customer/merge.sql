@@ -6,7 +6,8 @@
 -- changes nothing, except that a late row sets its untracked columns again.
 -- Generated from specs/dim_design.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
+-- The least end of a version that the batch can affect. Delta skips the files of versions that ended before it.
+-- The partitions of the batch's keys. Delta skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
 
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
@@ -107,7 +108,7 @@ MERGE INTO dwh.dim_customer AS t USING (
     ),
     events AS (
         -- One event per key and time; two changes that contradict each other stop the statement.
-        -- An event opens a version if it differs from the state before it.
+        -- An event opens a version unless it is a delete or repeats the state before it.
         SELECT
             *,
             NOT _scd_deleted

@@ -6,7 +6,7 @@
 -- Repeating the last batch changes nothing.
 -- Generated from specs/sales/customer.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
+-- The least end of a version that the batch can affect. Delta skips the files of versions that ended before it.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM retail_landing.customer_changes);
@@ -70,7 +70,7 @@ MERGE INTO retail.customer AS t USING (
     ),
     events AS (
         -- One event per key and time; two changes that contradict each other stop the statement.
-        -- An event opens a version if it differs from the state before it.
+        -- An event opens a version unless it is a delete or repeats the state before it.
         SELECT
             *,
             NOT _scd_deleted
@@ -90,7 +90,7 @@ MERGE INTO retail.customer AS t USING (
         WINDOW by_key AS (PARTITION BY customer_id ORDER BY _scd_at)
     ),
     staged AS (
-        -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL writes nothing.
+        -- A version ends at the next start or delete, exclusive. A NULL action means nothing to write.
         SELECT
             LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
                 IGNORE NULLS OVER (PARTITION BY customer_id ORDER BY _scd_at) AS _scd_next,
@@ -109,7 +109,7 @@ MERGE INTO retail.customer AS t USING (
     ON t.customer_id = s.customer_id
         AND t.valid_from = s.valid_from
         AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
--- Redundant: the version before it now has the same values.
+-- No version starts here any more: the one before has the same values, or a delete has this time.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
 -- A stored version whose end or values change.
 WHEN MATCHED THEN

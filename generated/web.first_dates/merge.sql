@@ -3,7 +3,7 @@
 -- is NULL.
 -- Generated from specs/visitor/first_dates.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The partitions of the batch's keys; Delta skips the files of all others.
+-- The partitions of the batch's keys. Delta skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
 
 SET VARIABLE _scd_partitions_1 = (

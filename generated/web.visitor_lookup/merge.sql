@@ -22,7 +22,7 @@ SET VARIABLE _scd_last_run = COALESCE(
     RAISE_ERROR('[SCDGEN_NULL_TIME] web.visitor_lookup: the param last_run is NULL; give it a value')
 );
 
--- The partitions of the batch's keys; Delta skips the files of all others.
+-- The partitions of the batch's keys. Delta skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
 
 SET VARIABLE _scd_partitions_1 = (
@@ -155,7 +155,7 @@ MERGE INTO web.visitor_lookup AS t USING (
             )
     ),
     opening AS (
-        -- An event opens a version if it differs from the state before it.
+        -- An event opens a version unless it is a delete or repeats the state before it.
         SELECT
             *,
             NOT _scd_deleted
@@ -166,7 +166,7 @@ MERGE INTO web.visitor_lookup AS t USING (
         WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
     ),
     staged AS (
-        -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL writes nothing.
+        -- A version ends at the next start or delete, exclusive. A NULL action means nothing to write.
         SELECT
             LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
                 IGNORE NULLS OVER (PARTITION BY visitor_cookie_id ORDER BY _scd_at) AS _scd_next,

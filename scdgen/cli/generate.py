@@ -40,8 +40,9 @@ _HEADER = "-- Databricks notebook source"
 _SEPARATOR = "-- COMMAND ----------"
 _MAGIC = "-- MAGIC"
 _SCRIPTS = {"merge.sql": "merge.script.sql", "rejects.sql": "rejects.script.sql"}
-# --format -> the files that it adds.
-ADDED = {"notebook": (NOTEBOOK,), "script": (*_SCRIPTS.values(),)}
+# What is written on demand, by --plan or --format: the files of each.
+PLAN = "plan"
+ADDED = {PLAN: ("plan.sql",), "notebook": (NOTEBOOK,), "script": (*_SCRIPTS.values(),)}
 DBT = "dbt"
 _MACROS = "macros/scdgen"  # of a dbt project
 MOST_STORED = 32_000_000  # bytes of a file on disk; those of a spec with the most columns are a tenth of it
@@ -85,12 +86,18 @@ def validate(specs: tuple[str, ...], compiler: Compiler, jobs: int | None, debug
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["sql", *ADDED, DBT]),
+    type=click.Choice(["sql", "notebook", "script", DBT]),
     default="sql",
     show_default=True,
     help="notebook: also write a notebook.sql for Databricks. script: also write merge.script.sql, which is "
     "merge.sql in one statement, and the same of rejects.sql. Every format updates those that exist. dbt: SPEC is a "
     "dbt project or its manifest.json; write the macros of its models to DIR, by default macros/scdgen of the project.",
+)
+@click.option(
+    "--plan",
+    is_flag=True,
+    help="Also write plan.sql: queries that show what merge.sql would do, to paste. Without it, those that exist are "
+    "updated. scdgen plan needs no file.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff if the files differ.")
 @click.option("--diff", is_flag=True, help="Like --check, and print what the changed options mean for stored rows.")
@@ -100,6 +107,7 @@ def generate(
     jobs: int | None,
     out: str,
     kind: str,
+    plan: bool,
     check: bool,
     diff: bool,
     debug: bool,
@@ -117,6 +125,8 @@ def generate(
     if (check or diff) and (described := describe_file_options()):
         log.note(printable(described))  # also with a quiet = true of the file, because they decide what is compared
     if kind == DBT:
+        if plan:
+            raise UsageError("writes a file of a spec, and macros have none; leave it out", option="--plan")
         _generate_macros(specs, compiler, out, check, diff)
         return
     changed, dry, found = 0, check or diff, find_specs(specs)
@@ -127,12 +137,13 @@ def generate(
         # Headers name the spec relative to the output's parent folder, so that they do not depend on the working one.
         parent = Path(out).absolute().parent
         shown = [spec.placed_at(Path(os.path.relpath(spec.origin, parent)).as_posix()) for spec in loaded]
-        # Update existing notebooks and scripts with every format: an outdated one would look right.
+        # Update those that exist with every format: an outdated one would look right.
+        asked = {kind, PLAN} if plan else {kind}
         added = frozenset(
             (spec.folder, format_)
             for spec in shown
             for format_, names in ADDED.items()
-            if kind == format_ or any(paths.exists(Path(out, spec.folder, name), Path(out)) for name in names)
+            if format_ in asked or any(paths.exists(Path(out, spec.folder, name), Path(out)) for name in names)
         )
         made = each(partial(render_files, compiler=compiler, added=added), shown)
         known: dict[str, list[str]] = {}
@@ -150,7 +161,8 @@ def generate(
         foreign = _list_foreign(Path(out), known, is_whole)
         for path in foreign:
             echo(f"{path}: no spec of {shlex.join(specs)} makes it; remove it, or give its spec too")
-        _require_none(changed, [*specs, *(["--out", out] if out != "generated" else [])], kind, len(foreign))
+        options = [*(["--plan"] if plan else []), *(["--out", out] if out != "generated" else [])]
+        _require_none(changed, [*specs, *options], kind, len(foreign))
 
 
 def _is_below(path: Path, folder: Path) -> bool:
@@ -273,13 +285,15 @@ def _read_stored(folder: Path) -> str:
 
 
 def render_files(spec: Spec, compiler: Compiler, added: Collection[tuple[str, str]] = frozenset()) -> dict[str, str]:
-    """Render the files of a spec: name -> text. ``added`` are (folder, format) of notebooks and scripts to write."""
+    """Render the files of a spec: name -> text. ``added`` are (folder, name in ``ADDED``) to write."""
     found: dict[str, str] = {}
     formats = [format_ for format_ in ADDED if (spec.folder, format_) in added]
     for feed, texts in render_feeds(spec, compiler):
         files = texts.files()
         # Only these are made of statements; a text that is written as it is need not be cut.
-        scripts = Files.of(texts).scripts() if formats else {}
+        scripts = Files.of(texts).scripts() if {"notebook", "script"} & {*formats} else {}
+        if PLAN not in formats:
+            files.pop("plan.sql", None)
         if "notebook" in formats:
             files[NOTEBOOK] = render_notebook(feed, scripts)
         if "script" in formats:

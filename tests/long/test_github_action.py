@@ -24,4 +24,4 @@ def test_action_installs_scdgen_and_runs(tmp_path: Path) -> None:
     assert "The SQL of the specs is that of the committed `generated/`." in ended.summary
 
 
-FILES = ("checks.sql", "create.sql", "merge.sql", "plan.sql", "spec.json")
+FILES = ("checks.sql", "create.sql", "merge.sql", "spec.json")

@@ -32,7 +32,7 @@ CORE = (
     "test_data_errors.py::test_params_are_required_and_typed",
     "test_evolution.py::test_new_columns_are_added",
     "test_keep_and_mark.py::test_view_folds_equal_neighbours",
-    "test_plan.py::test_committed_plan_gives_the_same_rows",
+    "test_plan.py::test_pasted_plan_gives_the_same_rows",
     "test_random.py::test_random_spec[2]",
     "test_random.py::test_random_spec[3]",
     "test_runlog.py::test_runs_are_listed_and_undone",
@@ -51,7 +51,7 @@ CORE = (
 )
 # A pasted file declares variables, and a script is a block, which Apache Spark has since 4.0.
 NOT_ON_SPARK_3 = (
-    "test_plan.py::test_committed_plan_gives_the_same_rows",
+    "test_plan.py::test_pasted_plan_gives_the_same_rows",
     "test_script.py",
     "test_skipping.py::test_script_skips_files_closed_before_the_batch",
 )

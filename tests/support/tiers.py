@@ -48,7 +48,7 @@ ENGINE = (
     "test_members.py::test_python_reads_the_unknown_member",
     "test_metrics.py::test_one_row_per_run_and_table",
     "test_partial_rows.py::test_quarantine_names_the_run",
-    "test_plan.py::test_committed_plan_gives_the_same_rows",
+    "test_plan.py::test_pasted_plan_gives_the_same_rows",
     "test_random_types.py::test_random_types[2]",
     "test_read_once.py::test_all_statements_of_a_run_see_the_same_rows",
     "test_redaction.py::test_drift_names_the_columns",

@@ -148,7 +148,7 @@ def test_generate_writes_and_checks_the_notebook(capsys: pytest.CaptureFixture[s
     run(capsys, "generate", spec, "--out", out)
     place = out / load_spec(spec).folder
     names = sorted(file.name for file in place.iterdir())
-    assert names == ["checks.sql", "create.sql", "merge.sql", "plan.sql", "spec.json"]
+    assert names == ["checks.sql", "create.sql", "merge.sql", "spec.json"]
     given = ("generate", spec, "--out", out, "--format", "notebook")
     status, diff, err = run(capsys, *given, "--check")
     assert status == 1 and "+-- Databricks notebook source" in diff
@@ -157,6 +157,26 @@ def test_generate_writes_and_checks_the_notebook(capsys: pytest.CaptureFixture[s
     assert sorted(file.name for file in place.iterdir()) == sorted([*names, "notebook.sql"])
     assert run(capsys, *given, "--check") == (0, "", "")
     assert run(capsys, *given, "--diff") == (0, "", "")
+
+
+def test_generate_writes_the_plan_on_demand(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A plan.sql that exists is updated without the option, like a notebook; a removed one stays away."""
+    spec, out = ROOT / "specs/customer.yml", tmp_path / "generated"
+    plan, given = out / "crm.customer/plan.sql", ("generate", spec, "--out", out)
+    run(capsys, *given)
+    assert not plan.exists()
+    status, diff, err = run(capsys, *given, "--check", "--plan")
+    assert status == 1 and "CREATE OR REPLACE TEMPORARY VIEW _scd_plan" in diff
+    assert err == f"1 generated file differs; run: scdgen generate {spec} --plan --out {out}\n"
+    assert run(capsys, *given, "--plan") == (0, f"wrote {plan}\n", "")
+    right = plan.read_text()
+    plan.write_text(right.replace("_scd_plan", "_scd_plam"))
+    assert run(capsys, *given, "--check")[0] == 1
+    assert run(capsys, *given) == (0, f"wrote {plan}\n", "") and plan.read_text() == right
+    plan.unlink()
+    assert run(capsys, *given, "--check") == (0, "", "")
+    status, _, err = run(capsys, "generate", "--format", "dbt", "--plan", tmp_path)
+    assert status == 2 and "--plan: writes a file of a spec" in err
 
 
 @pytest.mark.parametrize("more", [(), ("--format", "notebook")])

@@ -40,6 +40,7 @@ from scdgen.model.registry import rules_of
 from scdgen.model.rules import JOIN_STEPS, STEPS
 from scdgen.patterns import scd1
 from scdgen.patterns.pattern import pattern_of
+from scdgen.patterns.scd2 import Scd2Merge
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
 from tests.conftest import ROOT
@@ -95,6 +96,7 @@ PARAMETERS: dict[str, Any] = {
     "field": Field,
     "cast": SourceCast,
     "changes": Scd2Changes,
+    "merge": Scd2Merge,
     "extract": Scd2Snapshot,
     "version": queries.TableVersion,
     "times": Times,
@@ -114,6 +116,7 @@ MACRO_FILES = {
     "scd2/_extract.sql.j2",
     "scd2/_fill.sql.j2",
     "scd2/_given.sql.j2",
+    "scd2/_header.sql.j2",
     "scd2/_inferred.sql.j2",
     "scd2/_late.sql.j2",
     "scd2/_sequence.sql.j2",
