@@ -99,7 +99,7 @@ def _source(spec: Spec) -> Found:
             ("source",),
             f"source: {spec.pattern} {source.feed} need 'effective_at:'; write the time at which a row became true",
         )
-    if source.table and sql.split_name(source.table) == spec.target_parts:
+    if source.table and _folded(source.table) == _folded(spec.target):
         yield ("source", "table"), "table: is the target itself, which cannot be merged into itself; name another table"
     # Without a schema, the name of a step would be taken for the step.
     for place, name in ((("source", "table"), source.table), (("target",), spec.target)):
@@ -189,7 +189,7 @@ def _joined_tables(spec: Spec) -> Found:
             yield place, f"join: '{alias}' is there already, ignoring case; give the alias another name"
         seen.add(alias.lower())
         parts = sql.split_name(joined.table)
-        if parts == spec.target_parts:
+        if _folded(joined.table) == _folded(spec.target):
             message = "table: is the target itself, which cannot be merged into itself; name another table"
             yield (*place, "table"), message
         taken = {*STEPS, *JOIN_STEPS, *map(str.lower, spec.source.join)}
@@ -391,12 +391,17 @@ def _names(spec: Spec) -> Found:
         if check.name in seen:
             yield ("checks", index, "name"), f"the check '{check.name}' is there already; give it another name"
         seen.add(check.name)
-    taken = {spec.target_parts}
+    taken = {_folded(spec.target)}
     for option in type(spec.views).model_fields:
         name = getattr(spec.views, option)
-        if name and sql.split_name(name) in taken:
+        if name and _folded(name) in taken:
             yield ("views", option), f"{option}: '{name}' is already taken; give the view another name"
-        taken |= {sql.split_name(name)} if name else set()
+        taken |= {_folded(name)} if name else set()
+
+
+def _folded(name: str) -> tuple[str, ...]:
+    """Return the parts of a table's name as Spark compares them, without regard to case."""
+    return sql.split_name(name.lower())
 
 
 def _overlays(spec: Spec) -> Found:
@@ -425,13 +430,14 @@ def _overlays(spec: Spec) -> Found:
 
 
 def _lookups(spec: Spec) -> Found:
-    taken = {spec.target_parts, *(sql.split_name(name) for _, name in spec.views if name)}
+    taken = {_folded(spec.target), *(_folded(name) for _, name in spec.views if name)}
     known = _all_columns(spec)
     for view, lookup in spec.lookups.items():
         place = ("lookups", view)
-        if sql.split_name(view) in taken:
+        if _folded(view) in taken:
             yield place, f"lookups: '{view}' is already taken; give the view another name"
-        if lookup.fact is not None and sql.split_name(lookup.fact) == sql.split_name(view):
+        taken.add(_folded(view))
+        if lookup.fact is not None and _folded(lookup.fact) == _folded(view):
             yield (*place, "fact"), "fact: is the view itself; name the table of the facts"
         for one, other in (("fact", "query"), ("at", "version")):
             given = [option for option in (one, other) if getattr(lookup, option) is not None]
@@ -485,8 +491,8 @@ def _expectations(spec: Spec) -> Found:
     if spec.quarantine is not None:
         if not wanted:
             yield ("quarantine",), "quarantine: no expectation has on_violation: quarantine; remove it or write one"
-        parts = sql.split_name(spec.quarantine.lower())
-        if what := next((what for what, name in _tables(spec) if sql.split_name(name.lower()) == parts), None):
+        parts = _folded(spec.quarantine)
+        if what := next((what for what, name in _tables(spec) if _folded(name) == parts), None):
             yield ("quarantine",), f"quarantine: '{spec.quarantine}' is already {what}; name another table"
 
 
@@ -515,7 +521,7 @@ def _members(spec: Spec) -> Found:
         if set(inferred.keys) != set(spec.keys):
             keys = ", ".join(spec.keys)
             yield (*place, "keys"), f"keys: must be those of the spec, {keys}; map each to an expression"
-        if sql.split_name(inferred.fact) == spec.target_parts:
+        if _folded(inferred.fact) == _folded(spec.target):
             yield (*place, "fact"), "fact: is the target itself; name the table of the facts"
         if spec.unchanged == "keep" and spec.reads_snapshot:
             yield place, "inferred: not for snapshots with unchanged: keep, where each row is a version; remove one"
