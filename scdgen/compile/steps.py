@@ -11,7 +11,7 @@ from scdgen.compile.compile import Compiled
 from scdgen.compile.queries import evolve_script, required_rows, source_counts
 from scdgen.compile.statements import Script, Statement
 from scdgen.facts.columns import Target
-from scdgen.facts.variables import OF_RUN, RUN_IDS
+from scdgen.facts.variables import OF_RUN, RUN_ID
 
 
 class Part(Enum):
@@ -116,5 +116,5 @@ def _set_once(scripts: Iterable[Script], run_id: str | None) -> Iterator[str]:
     listed = (statement for script in scripts for statement in script.statements if _is_of_run(statement))
     found = {(statement.kind, statement.name): statement for statement in listed}
     for statement in found.values():
-        given = statement.sets and statement.name in RUN_IDS and run_id is not None
+        given = statement.sets and statement.name == RUN_ID and run_id is not None
         yield f"{statement.kind} {statement.name} = {sql.text_literal(run_id or '')}" if given else statement.body

@@ -13,11 +13,9 @@ from scdgen.facts.refusals import refusal
 from scdgen.model.option import sql_texts
 from scdgen.model.spec import Spec
 
-RUN = "_scd_run"
 RUN_ID, RUN_AT = "_scd_run_id", "_scd_run_at"
-RUN_IDS = frozenset({RUN, RUN_ID})
-"""The variables with the id of the run; a run sets them to the id that its commits have."""
-OF_RUN = RUN_IDS | {RUN_AT}
+"""The variables with the id of the run, which its commits have, and with its time."""
+OF_RUN = frozenset({RUN_ID, RUN_AT})
 """The variables that are of the run, and not of one of its files: a run sets each once."""
 
 
