@@ -70,6 +70,12 @@ def specs_argument(command: F) -> F:
     return specs(common_options(command))
 
 
+def optional_specs_argument(command: F) -> F:
+    """Spec files and folders, which another option may name instead, --quiet and --debug."""
+    specs = click.argument("specs", nargs=-1, metavar="[SPEC...]", shell_complete=complete_path)
+    return specs(common_options(command))
+
+
 def templates_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """--templates, as an argument ``compiler``."""
     text = "A folder with templates; each replaces scdgen's template of that name."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,7 +29,8 @@ from scdgen.cli.options import (
 )
 from scdgen.errors import UsageError, hides_values
 from scdgen.facts.counts import describe_deleted, describe_newer
-from scdgen.model.spec import choose_feeds
+from scdgen.model import graph
+from scdgen.model.spec import Spec, choose_feeds
 
 if TYPE_CHECKING:
     from scdgen.patterns.pattern import Pattern
@@ -50,17 +52,26 @@ if TYPE_CHECKING:
     metavar="CONDITION",
     help="Exit 1 if the plan does this, such as 'deleted>10%' (of the current keys) or 'folded>0'; may be repeated.",
 )
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Save the plan for `run --plan`, also if a condition of --fail-on holds.",
+)
 def plan(
     specs: tuple[str, ...], source: str | None, feed: str | None, source_option: tuple[str, ...],
-    param: tuple[str, ...], engine: EngineOptions, as_json: bool, limit: int, fail_on: tuple[str, ...], debug: bool,
+    param: tuple[str, ...], engine: EngineOptions, as_json: bool, limit: int, fail_on: tuple[str, ...],
+    out: Path | None, debug: bool,
 ) -> None:  # fmt: skip
-    """Show what a run would do: counts, and some rows of each, old and new side by side. Writes nothing.
+    """Show what a run would do: counts, and some rows of each, old and new side by side. Writes to no table.
 
     \b
     Examples:  scdgen plan specs/customer.yml --source changes.csv
                scdgen plan specs --fail-on 'deleted>10%' --fail-on 'folded>0'
+               scdgen plan specs/customer.yml --out plan.json
     """
     from scdgen.run.plan import parse_limits
+    from scdgen.run.saved import PlannedRun, SavedPlan, make_planned
 
     loaded = choose_feeds(load_specs(specs), feed)
     # Refuse wrong options before Spark starts, which takes seconds.
@@ -75,10 +86,15 @@ def plan(
         )
     options = parse_source_options(source_option, [first.source])
     unused = check_headers(loaded[0], [first], options)
-    failures = []
+    if out is not None:
+        loaded = order_alone(loaded)
+    failures: list[str] = []
+    saved: list[PlannedRun] = []
     with open_runner(loaded, engine, files=[first.source]) as runner:
         for spec in loaded:
             values = first.params[spec.target]
+            # Before the plan, so that the run finds what changes while it counts.
+            state = runner.read_state(spec, first.source) if out is not None else None
             with (
                 output.progress(f"planning {spec.target}"),
                 open_source(runner, spec, first.source, values, options) as given,
@@ -87,11 +103,29 @@ def plan(
                 planned = runner.plan(spec, given, values, sample=shown, rows=False)
             click.echo(output.format_json(as_object(planned)) if as_json else format_plan(planned, unused))
             failures += [breach for one in conditions if (breach := one.describe_breach(planned)) is not None]
+            if state is not None:
+                saved.append(make_planned(spec, state, planned, first.source, options))
+    if out is not None:
+        SavedPlan(runs=tuple(saved)).write(out)
+        output.print_hint(f"saved {out}; run it by: scdgen run --plan {out}")
     # Fail at the end, so that all plans are shown.
     for failure in failures:
         output.echo(failure, err=True)
     if failures:
         raise click.exceptions.Exit(1)
+
+
+def order_alone(specs: Sequence[Spec]) -> list[Spec]:
+    """Order the specs of a saved plan as a run does.
+
+    Raises :class:`UsageError` if one reads the table of another, which that run changes after the plan.
+    """
+    steps = graph.steps(specs)
+    for step in steps:
+        if step.needs:
+            what = f"{step.spec.target} reads {step.needs[0]}, which its own run changes before"
+            raise UsageError(f"{what}; plan and run {step.needs[0]} first", option="--out")
+    return [step.spec for step in steps]
 
 
 def format_plan(plan: PlanResult, unused: Sequence[str] = ()) -> str:

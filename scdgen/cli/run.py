@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,9 +26,10 @@ from scdgen.cli.options import (
     open_metrics,
     open_runner,
     open_source,
+    optional_specs_argument,
+    parse_pairs,
     parse_source_options,
     report_error,
-    specs_argument,
 )
 from scdgen.errors import DataError, UsageError, line_and_status, nearest
 from scdgen.files.find import is_pattern
@@ -38,11 +40,14 @@ from scdgen.run.delta import new_run_id
 from scdgen.run.openlineage import OpenLineage, report_run
 from scdgen.url import Url, hide_secrets
 
+if TYPE_CHECKING:
+    from scdgen.run.saved import PlannedRun
+
 Counts = dict[str, Any]
 
 
 @click.command()
-@specs_argument
+@optional_specs_argument
 @engine_options
 @input_options
 @feed_option
@@ -61,11 +66,19 @@ Counts = dict[str, Any]
     is_flag=True,
     help="First add the keys that facts name and a table lacks, by members.inferred of its spec.",
 )
+@click.option(
+    "--plan",
+    "plan_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Run what `plan --out` has saved, with its specs, sources and params, or exit 1 if anything has changed.",
+)
 @click.option("--adopt", is_flag=True, help="Take over a table that was not created from the spec, if all checks pass.")
 def run(
     specs: tuple[str, ...], source: str | None, feed: str | None, source_option: tuple[str, ...],
     param: tuple[str, ...], engine: EngineOptions, retries: int | None, retry_for: float, metrics: str | None,
-    as_json: bool, openlineage: Url | None, from_file: str | None, infer: bool, adopt: bool, debug: bool,
+    as_json: bool, openlineage: Url | None, from_file: str | None, infer: bool, plan_file: Path | None, adopt: bool,
+    debug: bool,
 ) -> None:  # fmt: skip
     """Merge: create the table if it does not exist, merge the source, print what was done.
 
@@ -79,15 +92,25 @@ def run(
                scdgen run specs/extract.yml --param taken=2024-05-01
                scdgen run specs/extract.yml --source 'data/sub-*.csv' --param 'taken={1}'
                scdgen run specs
+               scdgen run --plan plan.json
     """
-    loaded = choose_feeds(load_specs(specs), feed)
+    plans: dict[str, PlannedRun] = {}
+    by_file = plan_file is None and source is not None and is_pattern(source)
     # Refuse wrong inputs before Spark starts, which takes seconds.
-    inputs = bind_inputs(loaded, source, param)
-    by_file = source is not None and is_pattern(source)
-    if from_file is not None:
-        inputs = skip_inputs(inputs, from_file, source if by_file else None)
-    options = parse_source_options(source_option, [given.source for given in inputs])
-    check_headers(loaded[0], inputs, options)
+    if plan_file is not None:
+        if infer or from_file is not None:
+            named = "--infer" if infer else "--from"
+            raise UsageError("is not part of a plan; leave it out", option=named)
+        loaded, plans, inputs, options = read_plan(plan_file, specs, source, feed, source_option, param)
+    else:
+        if not specs:
+            raise UsageError("scdgen run: SPEC... is missing; see: scdgen run --help")
+        loaded = choose_feeds(load_specs(specs), feed)
+        inputs = bind_inputs(loaded, source, param)
+        if from_file is not None:
+            inputs = skip_inputs(inputs, from_file, source if by_file else None)
+        options = parse_source_options(source_option, [given.source for given in inputs])
+        check_headers(loaded[0], inputs, options)
     measured = open_metrics(metrics, loaded)
     events = None if openlineage is None else OpenLineage(openlineage)
     if infer and not any(spec.members.inferred for spec in loaded):
@@ -98,6 +121,9 @@ def run(
     with open_runner(
         loaded, engine, measured, merges=True, files=files, retries=retries, retry_for=retry_for
     ) as runner:
+        # Before the first run: of a plan, all is written or nothing is.
+        for spec in loaded if plans else ():
+            runner.require_fresh(spec, plans[spec.target])
 
         def merge(spec: Spec, given: Input) -> Counts:
             values = given.params[spec.target]
@@ -112,7 +138,8 @@ def run(
                 open_source(runner, spec, given.source, values, options) as rows,
             ):
                 infers = infer and spec.members.inferred is not None
-                counts = runner.run(spec, rows, values, adopt, infers, count=True).as_counts(spec)
+                planned = plans.get(spec.target)
+                counts = runner.run(spec, rows, values, adopt, infers, count=True, plan=planned).as_counts(spec)
                 reported.counts = counts
             log.event("run done", **counts)
             return counts
@@ -135,6 +162,55 @@ def run(
         log.note(*([summarize_inputs(outcomes, inputs)] if by_file else summarize(outcomes).split("\n")))
         # The first failure decides the exit status.
         raise click.exceptions.Exit(line_and_status(failures[0])[1])
+
+
+def read_plan(
+    file: Path, specs: Sequence[str], source: str | None, feed: str | None, source_option: Sequence[str],
+    param: Sequence[str],
+) -> tuple[list[Spec], dict[str, PlannedRun], list[Input], dict[str, str]]:  # fmt: skip
+    """Return the specs of a saved plan, its runs by target, their input, and the options of a CSV.
+
+    Raises :class:`DataError` if a spec is gone, or an option is given that is another one in the plan, and
+    :class:`UsageError` for another file than a plan, and for specs, which the plan names.
+    """
+    from scdgen.run.saved import SavedPlan, stale
+
+    if specs:
+        raise UsageError(f"{specs[0]}: the plan names its specs; leave this out, or leave --plan out")
+    runs = SavedPlan.read(file).runs
+    place = f"--plan {file}"
+    # 1. What is given as well must be what was planned: a file of options may have it.
+    first, given = runs[0], parse_pairs(param, "--param")
+    for option, value, planned in (
+        ("--source", source, first.source),
+        ("--feed", feed, next((run.feed for run in runs if run.feed), "")),
+        ("--source-option", parse_pairs(source_option, "--source-option") or None, first.source_options),
+    ):
+        if value is not None and value != planned:
+            what = f"{option} was {planned or 'not given'} and is {value}"
+            raise stale(place, what, "leave it out, or plan with it")
+    for name in given:
+        if not any(name in run.params for run in runs):
+            raise stale(place, f"the param '{name}' is not in the plan", "leave it out, or plan with it")
+    for run in runs:
+        run.require_params({name: value for name, value in given.items() if name in run.params})
+    # 2. Load the specs of the files.
+    for run in runs:
+        if not Path(run.origin).is_file():
+            raise stale(run.origin, "the spec of the plan is gone")
+    loaded = load_specs(run.origin for run in runs)
+    found = {spec.target: spec for spec in loaded}
+    for run in runs:
+        if run.target not in found:
+            raise stale(run.origin, f"the target of the plan was {run.target}, and this spec has another one")
+    # 3. Choose their sources.
+    for run in runs:
+        if run.feed and run.feed not in found[run.target].whole.sources:
+            raise stale(run.origin, f"the feed '{run.feed}' of the plan is gone")
+    chosen = [found[run.target].for_feed(run.feed or None) for run in runs]
+    by_target = {run.target: run for run in runs}
+    params = {run.target: dict(run.params) for run in runs}
+    return chosen, by_target, [Input(first.source, params)], dict(first.source_options)
 
 
 @dataclass(frozen=True)

@@ -139,6 +139,14 @@ def given_query(values: Iterable[tuple[str, str]], ordered: bool = False) -> Giv
 
 
 @dataclass(frozen=True)
+class ParamValues(Facts, template="param_values.sql.j2"):
+    """param_values.sql: the values of params, as text."""
+
+    names: tuple[str, ...]
+    """The session variables that hold them."""
+
+
+@dataclass(frozen=True)
 class TakenAt(Facts, template="taken_at.sql.j2"):
     """taken_at.sql: the time of a snapshot, as text."""
 

@@ -137,6 +137,14 @@ def _find_in_folder(path: str, place: Path) -> Files:
     return Files(path, kind, tuple(_check_signature(file, kind) for file in files))
 
 
+def list_data(path: Path) -> list[Path]:
+    """List the files that Spark reads at a local path: a file, a folder, or a pattern; none if there are none."""
+    places = [path] if path.exists() else [Path(found) for found in glob(str(path))]  # noqa: PTH207
+    inside = ((place, file) for place in places if place.is_dir() for file in place.rglob("*"))
+    listed = [file for place, file in inside if file.is_file() and not _is_hidden(file.relative_to(place))]
+    return sorted([*listed, *(place for place in places if place.is_file())])
+
+
 def _is_hidden(inside: Path) -> bool:
     """Whether Spark skips a path below a folder, as it does ``_SUCCESS`` and ``.part.crc``, but not ``_day=1/…``."""
     return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in inside.parts)

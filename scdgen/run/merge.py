@@ -14,6 +14,7 @@ from scdgen.compile.compile import Compiled
 from scdgen.compile.queries import taken_query
 from scdgen.compile.steps import Existing, Part, Step, list_steps
 from scdgen.engine.engine import Engine, SourceCounts
+from scdgen.errors import DataError
 from scdgen.facts.columns import Target
 from scdgen.facts.counts import describe_newer
 from scdgen.model.spec import Spec
@@ -23,6 +24,7 @@ from scdgen.run.checks import check_table, require_passed
 from scdgen.run.metrics import RunRecord
 from scdgen.run.plan import PlanView, open_plan
 from scdgen.run.results import RunResult
+from scdgen.run.saved import STALE, Watch, stale
 from scdgen.run.source import Prepared
 from scdgen.run.table import TargetTable, find_additions, with_zone
 from scdgen.sql.zones import UTC_NAMES
@@ -48,6 +50,8 @@ class Job:
     """Reads the counts of a plan in the attempt, after members were inferred; ``None`` if it is to plan nothing."""
     around_merge: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
     """Entered for the MERGE."""
+    watch: Watch | None = None
+    """The saved plan that the run keeps to; ``None`` without one."""
 
     @property
     def spec(self) -> Spec:
@@ -92,9 +96,12 @@ class Attempt:
 
     def run(self) -> RunResult:
         """Play the steps; after an error the table is as it was."""
+        if self.job.watch:
+            self.job.watch.require_fresh()
         self.fit()
-        # Each of these statements commits one version at most; a failure takes back so many.
-        versions = sum(len(step.statements) for step in self._of(Part.TABLE, Part.MEMBERS))
+        # Each of these statements commits one version at most; a failure takes back so many. What a MERGE by a saved
+        # plan has read is known only afterwards.
+        versions = sum(len(step.statements) for step in self._of(Part.TABLE, Part.MEMBERS)) + bool(self.job.watch)
         with self.table.restore_on_failure(self.created, versions, self.noted):
             for step in self.steps:
                 self.play(step)
@@ -150,9 +157,12 @@ class Attempt:
         altered = any(step.statements for step in self._of(Part.TABLE)) or bool(self.inferred)
         wrote, compares = altered or any(self.merge_counts.values()), delta.compares_snapshots(self.spec)
         run_id = self.noted if wrote else ""
-        # Snapshots need several commits, to find a newer one that was merged before.
-        commits = self.table.read_newest(run_id, several=compares)
+        # Snapshots need several commits, to find a newer one that was merged before, and a saved plan needs those of
+        # other writers.
+        commits = self.table.read_newest(run_id, several=compares or self.job.watch is not None)
         commit = next((commit for commit in commits if run_id and commit.run == run_id), None)
+        if self.job.watch and commit:
+            self._require_planned(self.job.watch, commits, commit)
         self._warn(commits, commit if compares else None)
         return RunResult.from_merge(
             self.spec.target, self.merge_counts, commit, altered,
@@ -197,6 +207,26 @@ class Attempt:
             return contextlib.nullcontext()
         taken = self.engine.query(query).collect()[0][0]
         return delta.note_run(self.engine.spark, self.spec, self.noted, taken=str(taken))
+
+    def _require_planned(self, watch: Watch, commits: Sequence[delta.Commit], last: delta.Commit) -> None:
+        """Take the MERGE back, and raise :class:`DataError`, if it may have read what changed after the plan.
+
+        Delta has no MERGE that asks for a version of what it reads. Versions only grow: one that is the planned one
+        after the MERGE was so while it read.
+        """
+        since = watch.planned.state.target.version
+        between = [commit for commit in commits if (-1 if since is None else since) < commit.version < last.version]
+        others = [commit.version for commit in reversed(between) if commit.run != self.noted]
+        change = watch.find_late_change(others)
+        if change is None:
+            return
+        undo = f"undo it by `scdgen undo --run {self.noted}`, and plan again"
+        if commits[0].version != last.version:
+            # What came after the MERGE would be taken back with it.
+            raise DataError(f"during the run {change}", rule=STALE, place=self.spec.target, fix=undo)
+        if others:
+            self.table.restore(last.version - 1)
+        raise stale(self.spec.target, f"during the run {change}, and it was taken back")
 
     def _warn(self, commits: Sequence[delta.Commit], snapshot: delta.Commit | None) -> None:
         """Warn of a time zone that the files do not show, and of an older snapshot merged after a newer one."""

@@ -162,6 +162,8 @@ class PlanResult(Sequence["Row"]):
     """The time of a snapshot that was merged before and taken after this one; empty without one."""
     added: tuple[str, ...] = ()
     """The tracked columns that a run would add to the table."""
+    params: Mapping[str, str] = field(default_factory=dict)
+    """Param -> its value as text, that of a default too; none for NULL, or for a list, a map or a struct."""
     rows: tuple[Row, ...] = ()
     """What a run would write or remove: the action and the new values of a version (scd1: of a row), or the old
     values of one that is removed."""

@@ -14,14 +14,16 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from scdgen import sql
 from scdgen.arguments import INFER
 from scdgen.compile.compile import Compiled
-from scdgen.compile.queries import source_counts, taken_query
+from scdgen.compile.queries import ParamValues, source_counts, taken_query
 from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
 from scdgen.engine.spark3 import require_types, session_of, with_variables
 from scdgen.errors import UsageError
 from scdgen.model.spec import Spec, choose_feeds
+from scdgen.patterns.pattern import pattern_of
 from scdgen.run import delta
 from scdgen.run.checks import check_table
 from scdgen.run.delta import RETRY_FOR, Commit, Optimized, Result, RetryLimit, Undo, retry
@@ -31,6 +33,7 @@ from scdgen.run.metrics import Metrics, RunRecord, record_run
 from scdgen.run.openlineage import OpenLineage, Reported, report_run
 from scdgen.run.plan import PlanView, plan_table
 from scdgen.run.results import CheckResult, DiffResult, PlanResult, RunResult
+from scdgen.run.saved import PlannedRun, State, Watch, read_state
 from scdgen.run.source import Prepared, prepare
 from scdgen.run.stream import BatchResult, build_micro_batch
 from scdgen.run.table import TargetTable, table_zone
@@ -85,6 +88,7 @@ class Runner:
         infer: bool = False,
         feed: str | None = None,
         count: bool = False,
+        plan: PlannedRun | None = None,
     ) -> RunResult:
         """Create the table if it does not exist, and merge, as one unit: a failure leaves every table unchanged.
 
@@ -98,14 +102,22 @@ class Runner:
             feed: which of the spec's ``sources`` to read; the first by default.
             count: also count what happens to keys and versions, by a plan before the MERGE; if the plan finds no
                 changes, the MERGE is skipped.
+            plan: the saved plan that the run keeps to, with its params: nothing is written if anything that it was
+                made from has changed, or if the run would do something else. It counts as well.
 
         Raises:
-            UsageError: ``infer`` for a spec without ``members.inferred``, or a ``feed`` that the spec does not have.
+            UsageError: ``infer`` for a spec without ``members.inferred`` or with a saved plan, or a ``feed`` that the
+                spec does not have.
             SpecError: the spec is wrong; raised before anything is sent to Spark.
-            DataError: the data breaks a rule.
+            DataError: the data breaks a rule, or the saved plan is stale.
             EngineError: Spark or Delta failed.
         """
-        own, spec = self._on_session_of(source), spec.for_feed(feed)
+        own, spec, watch = self._on_session_of(source), spec.for_feed(feed or (plan.feed if plan else None)), None
+        if plan is not None:
+            if infer:
+                raise UsageError("is not part of a plan; run it without one first", option=INFER)
+            count, params = True, plan.require_params(params or {})
+            watch = own.require_fresh(spec, plan)
         with (
             own._record(spec) as record,
             own._report(record, source, infer) as reported,
@@ -113,9 +125,11 @@ class Runner:
         ):
             if count and not infer:
                 record.planned = own._read_plan(own._count, spec, prepared, adopt)
+            if plan is not None:
+                plan.require_counts(pattern_of(spec).split_counts(spec, record.planned))
             # Inferred members change what the MERGE does, so that a plan comes after them.
             read_plan = own._count if count and infer else None
-            result = own._run(Job(record, prepared, adopt, infer, own._metrics is not None, read_plan))
+            result = own._run(Job(record, prepared, adopt, infer, own._metrics is not None, read_plan, watch=watch))
             reported.counts = vars(result)
         return result
 
@@ -219,6 +233,7 @@ class Runner:
                 tracked = tuple(name for name in plan.added if spec.keeps_history and name in spec.tracked)
                 return replace(
                     plan.summarize(spec.target, sample, counted.skipped),
+                    params=own._read_params(prepared.compiled, params or {}),
                     rejected=counted.rejected,
                     newer_snapshot=newer,
                     added=tracked,
@@ -226,6 +241,34 @@ class Runner:
                 )
 
             return own._read_plan(read, spec, prepared)
+
+    def _read_params(self, compiled: Compiled, given: Mapping[str, object]) -> dict[str, str]:
+        """Read the values of the params as text, after the variables of the plan were set."""
+        texts = {name: str(v).lower() if isinstance(v, bool) else str(v) for name, v in given.items() if v is not None}
+        asked = [
+            name
+            for name, param in compiled.spec.params.items()
+            if name not in texts and compiled.files.plan.declares(name) and "<" not in param.type
+        ]
+        if asked:
+            (row,) = self._engine.query(ParamValues(tuple(map(sql.variable, asked)))).collect()
+            texts |= {name: value for name, value in zip(asked, row, strict=True) if value is not None}
+        return texts
+
+    def read_state(self, spec: Spec, path: str | None = None) -> State:
+        """Read all that the result of a run depends on, before a plan that is to be saved.
+
+        Args:
+            spec: the table's spec, with one of its sources.
+            path: what is read instead of the spec's source.
+        """
+        return read_state(self._engine, spec, path)
+
+    def require_fresh(self, spec: Spec, plan: PlannedRun) -> Watch:
+        """Raise :class:`DataError` if anything has changed since a plan was made; return what a run watches."""
+        watch = Watch(plan, partial(self.read_state, spec, plan.source))
+        watch.require_fresh()
+        return watch
 
     def _find_newer_snapshot(self, spec: Spec, compiled: Compiled) -> str:
         """The time of a stored snapshot that is newer than the one of a plan; its variable must be set."""

@@ -130,6 +130,10 @@ class TargetTable:
         finally:
             self.spark.catalog.dropTempView(view)
 
+    def restore(self, version: int) -> None:
+        """Restore the table to a version, as a new one."""
+        self.spark.sql(render_restore(self.name, version)).collect()
+
     @contextmanager
     def restore_on_failure(self, created: bool, versions: int, run_id: str) -> Iterator[None]:
         """Undo a CREATE, or at most this number of ``versions`` that change the table, if this block fails.
@@ -147,7 +151,7 @@ class TargetTable:
                     self.spark.sql(f"DROP TABLE {self.name}").collect()
                 # If another writer has committed since, an additional column does no harm.
                 elif not created and versions and before < self.read_version() <= before + versions:
-                    self.spark.sql(render_restore(self.name, before)).collect()
+                    self.restore(before)
             raise
 
     def _is_written_by(self, run_id: str, versions: int) -> bool:

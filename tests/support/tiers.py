@@ -54,6 +54,7 @@ ENGINE = (
     "test_redaction.py::test_drift_names_the_columns",
     "test_refused_settings.py::test_stream_is_refused",
     "test_runlog.py::test_run_is_undone",
+    "test_saved_plan.py::test_saved_plan_is_run_once",
     "test_script.py::test_column_does_not_hide_the_param",
     "test_show_command.py::test_as_of_a_word_prints_its_time[yesterday-1]",
     "test_skipping.py::test_changes_skip_files_closed_before_the_batch[timestamp-]",

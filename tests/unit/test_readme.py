@@ -84,8 +84,14 @@ def test_other_yaml_in_pages_is_valid() -> None:
     jobs = YAML(typ="safe", pure=True).load(written["docs/tutorial.md", "databricks.yml"])["resources"]["jobs"]
     for task in jobs["customer"]["tasks"]:
         assert ("docs/tutorial.md", task["spark_python_task"]["python_file"]) in written
+    # The run of the second job takes the plan of the first.
+    jobs = YAML(typ="safe", pure=True).load(written["docs/how-to/ci.md", ".github/workflows/nightly.yml"])["jobs"]
+    calls = {name: [step["run"] for step in job["steps"] if "run" in step][-1] for name, job in jobs.items()}
+    assert "--out plan.json" in calls["plan"] and calls["run"].startswith("scdgen run --plan plan.json ")
+    assert jobs["run"]["needs"] == "plan"
     names = {
         "docs/how-to/ci.md .github/workflows/scdgen.yml",  # tests/unit/test_github_action.py
+        "docs/how-to/ci.md .github/workflows/nightly.yml",
         *(f"docs/how-to/dbt.md {path}" for path in DBT_PROJECT),  # python -m tests.tools.dbt_versions
         "docs/reference.md .pre-commit-config.yaml",
         "docs/tutorial.md databricks.yml",

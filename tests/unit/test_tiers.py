@@ -28,6 +28,7 @@ ELSEWHERE = {
     "diagnose.sql.j2": "test_errors.py::test_error[rules: late rows]",
     "evolve.sql.j2": "test_evolution.py::test_new_columns_are_added",
     "given.sql.j2": "test_show_command.py::test_as_of_a_word_prints_its_time[yesterday-1]",
+    "param_values.sql.j2": "test_saved_plan.py::test_saved_plan_is_run_once",
     "plan_rows.sql.j2": "test_plan.py::test_pasted_plan_gives_the_same_rows",
     "script.sql.j2": "test_script.py::test_column_does_not_hide_the_param",
     "show.sql.j2": "test_show_command.py::test_as_of_a_word_prints_its_time[yesterday-1]",

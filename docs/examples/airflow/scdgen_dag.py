@@ -1,4 +1,4 @@
-"""A DAG that keeps the tables of all specs: for each, a task that guards the run by its plan, then the run.
+"""A DAG that keeps the tables of all specs: for each, a task that plans, guards and saves, then the run of that plan.
 
 The tasks run in the order of ``scdgen graph``. Airflow needs no scdgen of its own, only the path of the command.
 """
@@ -38,9 +38,10 @@ def shop_history() -> None:
     for step in list_steps():
         spec = shlex.quote(step["spec"])
         with TaskGroup(step["target"].replace(".", "__")):
-            plan = scdgen("plan", f"plan {spec} {GATE}")
+            file = shlex.quote(f"plans/{step['target']}.json")
+            plan = scdgen("plan", f"plan {spec} {GATE} --out {file}")
             # For errors of the engine: the same run again adds nothing twice. Bad data fails again with the same line.
-            runs[step["target"]] = scdgen("run", f"run {spec}", retries=2)
+            runs[step["target"]] = scdgen("run", f"run --plan {file}", retries=2)
         [runs[target] for target in step["after"]] >> plan >> runs[step["target"]]
 
 

@@ -29,8 +29,9 @@ def make_asset(step: dict) -> AssetsDefinition:
 
     @asset(key=step["target"].split("."), deps=reads, group_name="history", retry_policy=RetryPolicy(max_retries=2))
     def table() -> MaterializeResult:
-        call("plan", step["spec"], "--fail-on", GATE)
-        return MaterializeResult(metadata=json.loads(call("run", step["spec"], "--format", "json")))
+        file = f"plans/{step['target']}.json"
+        call("plan", step["spec"], "--fail-on", GATE, "--out", file)
+        return MaterializeResult(metadata=json.loads(call("run", "--plan", file, "--format", "json")))
 
     return table
 

@@ -1,0 +1,406 @@
+"""Saved plans (``plan --out``, ``run --plan``): what a plan was made from, and whether it is still so.
+
+A :class:`State` is all that a run depends on: the SQL, the time zone, the place of the tables, the Delta version of
+each table that it reads or writes, and the checksum of each file. A plan keeps the state in which it was made, and a
+run compares it with the one that it finds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from scdgen import paths, sql
+from scdgen.arguments import OUT, PLAN
+from scdgen.compile.compile import render
+from scdgen.engine.engine import Engine
+from scdgen.errors import DataError, UsageError
+from scdgen.facts.counts import REFRESHED, Counts
+from scdgen.files.find import list_data
+from scdgen.model import graph
+from scdgen.model.resolved import to_json
+from scdgen.model.spec import Spec
+from scdgen.run.delta import read_detail, read_log
+from scdgen.run.results import PlanResult
+from scdgen.run.table import TargetTable, table_zone
+from scdgen.url import hide_secrets
+from scdgen.version import __version__
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+STALE = "stale_plan"
+"""The rule of the :class:`DataError` that refuses a plan."""
+
+_AGAIN = "plan again"
+_MOST_BYTES = 10_000_000
+
+Value = TypeVar("Value")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Table(_Part):
+    """A table that a run reads or writes, in one of its versions."""
+
+    name: str
+    """Its name in SQL."""
+    kind: str
+    """``delta``; ``view`` or another format, which have no version; empty if it does not exist."""
+    id: str | None = None
+    """Delta's id of it, which a table of the same name that is created later does not have."""
+    version: int | None = None
+    """Its newest Delta version."""
+
+
+class File(_Part):
+    """A file that a run reads."""
+
+    path: str
+    """Its path as the spec or ``--source`` leads to it."""
+    bytes: int
+    """Its size."""
+    sha256: str
+    """The hash of its content, in hex digits."""
+
+
+class State(_Part):
+    """All that the result of a run depends on."""
+
+    scdgen: str
+    """The version of this package."""
+    spec: str
+    """The SHA-256 of the spec with its defaults filled in, in hex digits."""
+    sql: str
+    """The SHA-256 of its SQL, which custom templates change as well."""
+    zone: str
+    """The time zone of the table, or of the session that would create it."""
+    warehouse: str
+    """Where the session keeps tables."""
+    catalog: str
+    """The catalog of names without one."""
+    schema_: str = Field(alias="schema")
+    """The schema of names without one."""
+    target: Table
+    """The table that the run writes."""
+    reads: tuple[Table, ...]
+    """The other tables that it reads."""
+    files: tuple[File, ...]
+    """The files that it reads, in the order of their paths."""
+
+    def describe_change(self, found: State) -> str | None:
+        """Describe in one line the first difference of a later state; ``None`` without any."""
+        return next(self._describe_changes(found), None)
+
+    def _describe_changes(self, found: State) -> Iterator[str]:
+        # The tools and places come first: tables of another place are other tables.
+        for name, what in _PLACES.items():
+            before, now = getattr(self, name), getattr(found, name)
+            if before != now:
+                yield f"{what} was {before} and is {now}"
+        if self.spec != found.spec:
+            yield "the spec has changed"
+        if self.sql != found.sql:
+            yield "the SQL of the spec has changed, as by other templates"
+        for before, now in _pair((self.target, *self.reads), (found.target, *found.reads), lambda table: table.name):
+            yield from _describe_table(before, now)
+        for old, new in _pair(self.files, found.files, lambda file: file.path):
+            yield from _describe_file(old, new)
+
+    def require_versions(self, path: str | None) -> None:
+        """Raise :class:`UsageError` if a table that is read has no version, so that a change could not be found.
+
+        ``path`` is the one that is read, which has to be a Delta table or files of this machine.
+        """
+        if path is not None and not self.files and not any(map(_is_of_path, self.reads)):
+            what = f"{hide_secrets(path)} has no files on this machine whose checksums would show that they changed"
+            raise UsageError(f"{what}; read a Delta table, or plan without it", option=OUT)
+        for table in self.reads:
+            if table.version is None:
+                is_what = f"is a {table.kind}" if table.kind else "is not a table"
+                what = f"{table.name} {is_what} and has no Delta version, so that nothing would show that it changed"
+                raise UsageError(f"{what}; read Delta tables, or plan without it", option=OUT)
+
+
+_PLACES = {
+    "scdgen": "the version of scdgen",
+    "warehouse": "the warehouse",
+    "catalog": "the catalog",
+    "schema_": "the schema",
+    "zone": "the time zone",
+}
+
+
+def _is_of_path(table: Table) -> bool:
+    return table.name.startswith("delta.`")
+
+
+def _pair(
+    before: Iterable[Value], now: Iterable[Value], key: Callable[[Value], str]
+) -> Iterator[tuple[Value | None, Value | None]]:
+    """Pair what has the same key; ``None`` for what the other side lacks."""
+    olds, news = ({key(one): one for one in side} for side in (before, now))
+    return ((olds.get(name), news.get(name)) for name in dict.fromkeys([*olds, *news]))
+
+
+def _describe_table(before: Table | None, now: Table | None) -> Iterator[str]:
+    if before is None or now is None:
+        known = before or now
+        assert known is not None
+        yield f"{known.name} is {'not read any more' if now is None else 'now read'}"
+    elif before.version is None and now.version is not None:
+        yield f"{now.name} did not exist and is at version {now.version}"
+    elif before.version is not None and now.version is None:
+        yield f"{now.name} was at version {before.version} and {f'is a {now.kind}' if now.kind else 'is gone'}"
+    elif before.id != now.id:
+        yield f"{now.name} is another table of that name, created since the plan"
+    elif before != now:
+        yield f"{now.name} was at version {before.version} and is at version {now.version}"
+
+
+def _describe_file(before: File | None, now: File | None) -> Iterator[str]:
+    if before is None or now is None:
+        known = before or now
+        assert known is not None
+        yield f"{known.path} {'is gone' if now is None else 'is new'}"
+    elif before.bytes != now.bytes:
+        yield f"{now.path} had {before.bytes} bytes and has {now.bytes}"
+    elif before.sha256 != now.sha256:
+        yield f"{now.path} has other content of the same size"
+
+
+class PlannedRun(_Part):
+    """The plan of one table: its input, the state in which it was made, and what the run will do."""
+
+    target: str
+    """The name of the table."""
+    origin: str
+    """The file of the spec."""
+    feed: str = ""
+    """The name of the source that is read; empty if the spec has only one."""
+    source: str | None = None
+    """The path that is read instead of the spec's source."""
+    source_options: dict[str, str] = {}
+    """The options of that path, if it is a CSV."""
+    params: dict[str, str]
+    """The value of each param that has one, as text."""
+    state: State
+    """What the counts are counted from."""
+    keys: dict[str, int]
+    """Word -> number of keys."""
+    versions: dict[str, int]
+    """Word -> number of versions; empty for a table without history."""
+
+    def require_params(self, given: Mapping[str, object]) -> dict[str, str]:
+        """Return the params of the plan. Raises :class:`DataError` if one is given with another value."""
+        for name, value in given.items():
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            if name not in self.params:
+                raise stale(self.target, f"the param '{name}' is not in the plan", "leave it out, or plan with it")
+            if self.params[name] != text:
+                what = f"the param '{name}' was {self.params[name]} and is {text}"
+                raise stale(self.target, what, "leave it out, or plan with it")
+        return dict(self.params)
+
+    def require_counts(self, counts: Counts) -> None:
+        """Raise :class:`DataError` if a run would do something else."""
+        for planned, found in ((self.keys, counts.keys), (self.versions, counts.versions)):
+            for word, number in planned.items():
+                if found.get(word) != number:
+                    what = f"{number} {word} were planned, and the run would have {found.get(word, 0)}, although no"
+                    raise stale(self.target, f"{what} table or file has changed", f"read no clock, and {_AGAIN}")
+
+
+class SavedPlan(_Part):
+    """The file of a plan."""
+
+    format: int = 1
+    """The version of this form."""
+    runs: tuple[PlannedRun, ...]
+    """The plan of each table, in the order of a run."""
+
+    def write(self, path: Path) -> None:
+        """Write the file, with a hash of what is in it."""
+        content = self.model_dump(mode="json", by_alias=True)
+        paths.write_text(path, json.dumps({**content, "sha256": _hash_content(content)}, indent=2) + "\n")
+
+    @classmethod
+    def read(cls, path: Path) -> SavedPlan:
+        """Read a file. Raises :class:`UsageError` if it is not one, and :class:`DataError` if it was edited."""
+        place = f"{PLAN} {path}"
+        if not path.is_file():
+            raise UsageError("no such file; write one by `scdgen plan SPEC... --out FILE`", option=PLAN, value=path)
+        try:
+            content: Any = json.loads(paths.read_text(path, _MOST_BYTES))
+        except ValueError:  # of UTF-8 as well
+            content = None
+        known = content.pop("sha256", None) if isinstance(content, dict) else None
+        if known is None:
+            raise UsageError("is not a plan of scdgen; write one by `scdgen plan SPEC... --out FILE`", place=place)
+        if _hash_content(content) != known:
+            raise stale(place, "was edited after it was planned", _AGAIN)
+        try:
+            return cls.model_validate(content)
+        except ValidationError:
+            raise stale(place, f"was made by another scdgen than this, {__version__}", _AGAIN) from None
+
+
+def _hash_content(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def stale(place: str, what: str, fix: str = _AGAIN) -> DataError:
+    """Return the error of a plan that no longer holds."""
+    return DataError(what, rule=STALE, place=place, fix=f"nothing was written; {fix}")
+
+
+# Reading a state
+
+
+def read_state(engine: Engine, spec: Spec, source: str | None) -> State:
+    """Read the state that a run of a spec, with one of its sources, would find now.
+
+    ``source`` is the path that is read instead. The tables in defaults of params count whether or not one is given.
+    """
+    spark, read = engine.spark, _with_path(spec, source)
+    with engine.lock, engine.translated(spec), table_zone(engine, spec) as zoned:
+        names = dict.fromkeys(map(sql.quote_parts, graph.find_read_names(read)))
+        target = TargetTable(spark, spec).name
+        tables, files = find_path(read.source.path, read.source.format)
+        return State(
+            scdgen=__version__,
+            spec=_hash(to_json(spec)),
+            sql=_hash(json.dumps(render(spec, engine.compiler.templates).files())),
+            zone=zoned.time_zone,
+            warehouse=hide_secrets(str(spark.conf.get("spark.sql.warehouse.dir"))),
+            catalog=spark.catalog.currentCatalog(),
+            schema=spark.catalog.currentDatabase(),
+            target=_read_table(spark, target),
+            reads=tuple(_read_table(spark, name) for name in (*tables, *names) if name != target),
+            files=tuple(map(_read_file, files)),
+        )
+
+
+def make_planned(
+    spec: Spec, state: State, planned: PlanResult, source: str | None, options: Mapping[str, str]
+) -> PlannedRun:
+    """Return what a file keeps of a plan.
+
+    Raises :class:`UsageError` if nothing would show that the run reads other rows than the plan.
+
+    Args:
+        spec: the spec, with one of its sources.
+        state: the state that was read before the plan: what has changed while it counted is found by the run.
+        planned: the plan.
+        source: the path that was read instead of the spec's source.
+        options: the options of that path, if it is a CSV.
+    """
+    read = _with_path(spec, source).source
+    if read.query and (found := sql.query(read.query).volatile):
+        what = f"source.query of {spec.origin} calls {found}, which gives other rows in the run than in the plan"
+        raise UsageError(f"{what}; make it a param with that default, whose value a plan keeps", option=OUT)
+    state.require_versions(read.path)
+    return PlannedRun(
+        target=spec.target,
+        origin=spec.origin,
+        feed=spec.feed,
+        source=source,
+        source_options=dict(options),
+        params=dict(planned.params),
+        state=state,
+        keys=dict(planned.counts.keys),
+        versions={word: number for word, number in planned.counts.versions.items() if word != REFRESHED},
+    )
+
+
+@dataclass(frozen=True)
+class Watch:
+    """A plan that a run keeps to, and how to read the state that the run finds."""
+
+    planned: PlannedRun
+    """The plan."""
+    read: Callable[[], State]
+    """Reads the state now."""
+
+    def require_fresh(self) -> None:
+        """Raise :class:`DataError` if anything has changed since the plan."""
+        if change := self.planned.state.describe_change(self.read()):
+            raise stale(self.planned.target, f"the plan is stale: {change}")
+
+    def find_late_change(self, others: Sequence[int]) -> str | None:
+        """Find what has changed while the MERGE ran, which it may have read; ``None`` if nothing did.
+
+        ``others`` are the versions of the target that another writer has committed between the plan and the MERGE.
+        """
+        before = self.planned.state
+        if others:
+            return f"{before.target.name} got version {others[0]} by another writer"
+        return before.describe_change(self.read().model_copy(update={"target": before.target}))
+
+
+def _with_path(spec: Spec, path: str | None) -> Spec:
+    if path is None:
+        return spec
+    instead = {"table": None, "query": None, "path": path, "format": None}
+    return spec.model_copy(update={"source": spec.source.model_copy(update=instead)})
+
+
+def find_path(path: str | None, kind: str | None) -> tuple[list[str], list[Path]]:
+    """Find the Delta table, by its name in SQL, or the files of this machine at a path; neither at another one."""
+    if path is None:
+        return [], []
+    local = Path(path.removeprefix("file://").removeprefix("file:"))
+    away = "://" in path and not path.startswith("file://")
+    if kind == "delta":
+        return [f"delta.{sql.quote(path)}"], []
+    if kind is None and (away or (local / "_delta_log").is_dir()):
+        return [f"delta.{sql.quote(path if away else str(local.absolute()))}"], []
+    return [], [] if away else list_data(local)
+
+
+def _read_table(spark: SparkSession, name: str) -> Table:
+    try:
+        detail = read_detail(spark, name)
+        kind = str(detail["format"] or "").lower()
+        if kind != "delta":
+            return Table(name=name, kind=f"{kind} table")
+        return Table(name=name, kind=kind, id=detail["id"], version=read_log(spark, name, 1)[0].version)
+    except Exception:  # the plan fails if it is not there; here it is one without a version
+        return Table(name=name, kind="view" if _is_view(spark, name) else "")
+
+
+def _is_view(spark: SparkSession, name: str) -> bool:
+    try:
+        return bool(spark.catalog.tableExists(name))
+    except Exception:
+        return False
+
+
+def _read_file(path: Path) -> File:
+    found = path.stat()
+    digest = _hash_file(path, found.st_size, found.st_mtime_ns, found.st_ino)
+    return File(path=path.as_posix(), bytes=found.st_size, sha256=digest)
+
+
+@lru_cache(maxsize=4096)
+def _hash_file(path: Path, _size: int, _modified: int, _inode: int) -> str:
+    """Hash a file once for each of its states: a run asks before it reads it, and after the MERGE."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
