@@ -13,7 +13,7 @@ from scdgen import DataError, Runner, load_spec_text
 from scdgen.run.merge import Attempt
 from scdgen.run.results import RunResult
 from scdgen.run.saved import PlannedRun, make_planned
-from tests.conftest import Called, rows_of
+from tests.conftest import ROOT, Called, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -163,10 +163,8 @@ def test_file_that_changed_makes_the_plan_stale(spark: SparkSession, called: Cal
     (plan,) = save(called, "filed.yml")["runs"]
     assert [(file["path"], file["bytes"]) for file in plan["state"]["files"]] == [(f"{tmp_path}/in/a.csv", 14)]
     Path("own").mkdir()
-    Path("own/evolve.sql.j2").write_text("-- another one\n")
-    Path("own/create.sql.j2").write_text(
-        (Path(__file__).parents[2] / "templates/create.sql.j2").read_text() + "-- of us\n"
-    )
+    template = (ROOT / "templates/create.sql.j2").read_text()
+    Path("own/create.sql.j2").write_text(f"-- Of our own.\n{template}")
     change, given, what = FILES[kind]
     change()
     status, out, err = called("run", "--plan", "plan.json", *given)
