@@ -21,6 +21,7 @@ from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, s
 from scdgen.cli.output import code, echo, say
 from scdgen.compile.compile import FILES, Files, render_feeds
 from scdgen.compile.macro import render_macro
+from scdgen.compile.queries import rewind_script
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import Script
@@ -41,8 +42,8 @@ _SEPARATOR = "-- COMMAND ----------"
 _MAGIC = "-- MAGIC"
 _SCRIPTS = {"merge.sql": "merge.script.sql", "rejects.sql": "rejects.script.sql"}
 # What is written on demand, by --plan or --format: the files of each.
-PLAN = "plan"
-ADDED = {PLAN: ("plan.sql",), "notebook": (NOTEBOOK,), "script": (*_SCRIPTS.values(),)}
+PLAN, REWIND = "plan", "rewind.sql"
+ADDED = {PLAN: ("plan.sql",), "notebook": (NOTEBOOK,), "script": (*_SCRIPTS.values(),), "rewind": (REWIND,)}
 DBT = "dbt"
 _MACROS = "macros/scdgen"  # of a dbt project
 MOST_STORED = 32_000_000  # bytes of a file on disk; those of a spec with the most columns are a tenth of it
@@ -86,12 +87,13 @@ def validate(specs: tuple[str, ...], compiler: Compiler, jobs: int | None, debug
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["sql", "notebook", "script", DBT]),
+    type=click.Choice(["sql", "notebook", "script", "rewind", DBT]),
     default="sql",
     show_default=True,
     help="notebook: also write a notebook.sql for Databricks. script: also write merge.script.sql, which is "
-    "merge.sql in one statement, and the same of rejects.sql. Every format updates those that exist. dbt: SPEC is a "
-    "dbt project or its manifest.json; write the macros of its models to DIR, by default macros/scdgen of the project.",
+    "merge.sql in one statement, and the same of rejects.sql. rewind: also write rewind.sql, which `scdgen rewind` "
+    "runs, for a table with history. Every format updates those that exist. dbt: SPEC is a dbt project or its "
+    "manifest.json; write the macros of its models to DIR, by default macros/scdgen of the project.",
 )
 @click.option(
     "--plan",
@@ -274,7 +276,7 @@ def _list_names(spec: Spec, folder: Path) -> list[str]:
     stored = _read_stored(folder)
     old = from_json(stored) if '"sources": {' in stored else None
     feeds = [*spec.feeds, *(old.feeds if old is not None else ())]
-    names = [*FILES, *OF_FEED, *(feed.file_name(name) for feed in feeds for name in OF_FEED)]
+    names = [*FILES, REWIND, *OF_FEED, *(feed.file_name(name) for feed in feeds for name in OF_FEED)]
     return [*dict.fromkeys(names), SPEC_JSON]
 
 
@@ -301,6 +303,9 @@ def render_files(spec: Spec, compiler: Compiler, added: Collection[tuple[str, st
                 if name in scripts:
                     files[block] = render_script(scripts[name], compiler, feed.file_name(name))
         found |= {feed.file_name(name) if name in OF_FEED else name: text for name, text in files.items()}
+    if "rewind" in formats:
+        text = rewind_script(spec, compiler).text
+        found |= {REWIND: text} if text else {}
     found[SPEC_JSON] = to_json(spec)
     return found
 

@@ -78,6 +78,7 @@ def format_history(found: Sequence[Commit]) -> str:
 
 def _format_cells(commit: Commit, narrow: bool) -> list[object]:
     what = f"undo of {commit.undoes}" if commit.undoes else commit.operation
+    what = f"rewind to {commit.rewound}" if commit.rewound else what
     counts = (commit.inserted, commit.updated, commit.deleted)
     at = commit.at.strftime("%Y-%m-%d %H:%M:%S")
     known = [commit.version, at, what, commit.run]

@@ -116,6 +116,10 @@ _COMMANDS = {
     ),
     "history": ("history", "List the versions of a table, newest first, with the runs that wrote them."),
     "undo": ("history", "Restore a table to the version before a run, after showing which versions that reverts."),
+    "rewind": (
+        "rewind",
+        "Take a table back to a time, as if nothing had been effective after it, after showing what that changes.",
+    ),
     "optimize": ("optimize", "Compact the files of the tables, and remove deleted rows from them."),
     "doctor": (
         "doctor",

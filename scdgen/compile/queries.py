@@ -30,6 +30,7 @@ from scdgen.facts.views import Read
 from scdgen.model.registry import definition
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
+from scdgen.patterns.scd2_rewind import Rewind, RewindCounts, RewindRows
 
 
 @dataclass(frozen=True)
@@ -253,6 +254,36 @@ def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, compiler: 
     with way_out(compiler.is_custom):
         judge(spec, {"evolve.sql": text})
     return cut(text)
+
+
+def rewind_script(spec: Spec, compiler: Compiler) -> Script:
+    """Return rewind.sql; without statements for a table that has no history.
+
+    The session must set the variable with the time.
+    """
+    facts = pattern_of(spec).rewind(Source.of(spec))
+    if facts is None:
+        return Script()
+    text = compiler.render(facts)
+    with way_out(compiler.is_custom):
+        judge(spec, {"rewind.sql": text})
+    return cut(text)
+
+
+def rewind_counts(spec: Spec) -> RewindCounts:
+    """Return the query of a row with what rewind.sql would remove and open again; the table must have history."""
+    return RewindCounts(_rewind(spec).staging)
+
+
+def rewind_rows(spec: Spec, limit: int) -> RewindRows:
+    """Return the query of up to ``limit`` versions that rewind.sql would write."""
+    return RewindRows(_rewind(spec).staging, limit)
+
+
+def _rewind(spec: Spec) -> Rewind:
+    facts = pattern_of(spec).rewind(Source.of(spec))
+    assert facts is not None
+    return facts
 
 
 def required_rows(spec: Spec, lacks: Callable[[str], bool]) -> list[Unknown]:

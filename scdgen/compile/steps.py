@@ -70,6 +70,11 @@ def list_steps(
     return list(_steps(compiled, existing, infer, counts_source, run_id))
 
 
+def list_own(script: Script, run_id: str | None = None) -> tuple[str, ...]:
+    """Return the statements of a file that a run does not play, such as rewind.sql, with the id of its run."""
+    return (*_set_once((script,), run_id), *_own_texts(script))
+
+
 def _steps(
     compiled: Compiled, existing: Existing | None, infer: bool, counts_source: bool, run_id: str | None
 ) -> Iterator[Step]:

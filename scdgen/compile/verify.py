@@ -18,7 +18,7 @@ from sqlglot.schema import MappingSchema
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError
-from scdgen.facts.history import LAST_RUN
+from scdgen.facts.history import LAST_RUN, REWIND_TO
 from scdgen.facts.plan import VIEW
 from scdgen.facts.row_rules import SOURCE_VIEW
 from scdgen.facts.source import TAKEN_AT
@@ -45,6 +45,7 @@ ALLOWED: dict[str, tuple[tuple[type[exp.Expression], ...], tuple[type[exp.Expres
     "views.sql": ((exp.Create,), (exp.Create,)),
     "lookups.sql": ((exp.Create,), (exp.Create,)),
     "rejects.sql": ((*_SETTING, exp.Create, exp.Merge), (exp.Merge,)),
+    "rewind.sql": ((*_SETTING, exp.Merge), (exp.Merge,)),
     "evolve.sql": ((exp.Alter,), (exp.Alter,)),
 }
 
@@ -82,7 +83,7 @@ class _Gate:
         # Types are parsed here, each once: given as text, sqlglot would parse them per column and query.
         types = {text: exp.DataType.build(text, dialect=DIALECT) for text in {column.type for column in own}}
         self.target = {sql.unquote(column.name): types[column.type] for column in own}
-        self.variables = {TAKEN_AT, LAST_RUN, *batch_names(spec)}
+        self.variables = {TAKEN_AT, LAST_RUN, REWIND_TO, *batch_names(spec)}
         # The columns of a source row: those without an expression, and those that expressions read.
         fragments = [(found.option, found.fragment) for found in sql_texts(spec)]
         bare = {name.lower() for name, column in spec.columns.items() if column.from_ is None}
@@ -298,6 +299,7 @@ def _list_made(spec: Spec, variables: set[str]) -> dict[str, set[_Change]]:
         "rejects.sql": {
             ("table", quarantine), schemas[quarantine], ("merge", quarantine), *known, *of_run
         },
+        "rewind.sql": {("merge", target), *known, *of_run},
         "evolve.sql": {("alter", target)},
     }  # fmt: skip
 

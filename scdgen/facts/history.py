@@ -19,6 +19,7 @@ from scdgen.sql.zones import timestamp_literal
 
 BATCH_FROM = "_scd_batch_from"
 LAST_RUN = "_scd_last_run"
+REWIND_TO = "_scd_rewind_to"
 _FIRST = "'I'"  # the action of the first version of a key
 _SECONDS = {"microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 

@@ -20,6 +20,7 @@ from scdgen.facts.plan import PlanFacts, PlanShape
 from scdgen.facts.views import Read
 from scdgen.model.registry import PatternRules, rules_of
 from scdgen.model.spec import Spec
+from scdgen.patterns.scd2_rewind import Rewind
 
 
 class Pattern(PatternRules, ABC):
@@ -74,6 +75,10 @@ class Pattern(PatternRules, ABC):
 
     def counts(self, source: Source) -> Facts | None:
         """Return the query of one row with a count per action; ``None`` if only plan.sql can count them."""
+        return None
+
+    def rewind(self, source: Source) -> Rewind | None:
+        """Return the MERGE that takes the table back to a time; ``None`` for a table without history."""
         return None
 
     def checks(self, source: Source) -> Checks:

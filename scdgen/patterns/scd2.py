@@ -31,6 +31,7 @@ from scdgen.model.registry import HISTORY, TRACKED, Found, names_as_json, regist
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import Pattern
 from scdgen.patterns.scd2_changes import Scd2Changes
+from scdgen.patterns.scd2_rewind import Rewind
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
 from scdgen.patterns.scd2_versions import Scd2Versions
 from scdgen.sql.literal import find_form
@@ -222,6 +223,10 @@ class Scd2(Pattern):
             scope=Guards.of(spec).scope,
         )
         return Scd2Plan(shape, merge, deleted, source.fills)
+
+    def rewind(self, source: Source) -> Rewind:
+        """Return the MERGE that takes the table back to a time."""
+        return Rewind.of(source)
 
     def read(self, source: Source) -> Read:
         """Read versions by key and start; with ``unchanged: keep`` equal neighbours are read as one."""

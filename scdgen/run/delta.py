@@ -78,12 +78,12 @@ def hash_spec(spec: Spec) -> str:
 def note_run(spark: SparkSession, spec: Spec, run_id: str, **more: str) -> Iterator[str]:
     """Add the run's id, the spec's path and hash, and ``more`` to each commit made in this block.
 
-    With several sources also the name of the one that the run reads; an undo reads none.
+    With several sources also the name of the one that the run reads; an undo and a rewind read none.
 
     Yields the id, or an empty one if the session refuses the setting, so that its commits do not name the run.
     """
     note = {"scdgen": __version__, "run": run_id, "spec": spec.origin, "spec_hash": hash_spec(spec), **more}
-    if spec.feed and "undoes" not in more:
+    if spec.feed and not {"undoes", "rewound"} & more.keys():
         note["feed"] = spec.feed
     with set_while(spark, {_METADATA: json.dumps(note)}) as taken:
         yield run_id if taken else ""
@@ -123,6 +123,8 @@ class Commit:
     """The time at which the snapshot was taken, in the session's time zone; empty if the run did not read one."""
     feed: str = ""
     """The name of the source that the run read; empty if its spec had only one."""
+    rewound: str = ""
+    """The time that the run took the table back to, in the session's time zone; empty for other runs."""
 
     @property
     def merges(self) -> bool:
@@ -165,6 +167,7 @@ class Commit:
             files_removed=count("numTargetFilesRemoved"),
             taken=note.get("taken", ""),
             feed=note.get("feed", ""),
+            rewound=note.get("rewound", ""),
         )
 
 
@@ -199,13 +202,17 @@ def compares_snapshots(spec: Spec) -> bool:
 def find_newer_snapshot(log: Sequence[Commit], taken: str) -> str:
     """Find the time of the newest snapshot in a log, newest commit first; empty if it was not taken after ``taken``.
 
-    Snapshots that were undone do not count, nor those before a RESTORE by hand.
+    Snapshots that were undone do not count, nor those before a RESTORE by hand, nor what a rewind took out.
     """
-    undone, newest = {commit.undoes for commit in log}, taken
+    undone, newest, left = {commit.undoes for commit in log}, taken, ""
     for commit in log:
         if commit.restores and not commit.run:
             break
-        if commit.taken and commit.run not in undone:
+        if commit.run in undone:
+            continue
+        if commit.rewound:
+            left = min(left or commit.rewound, commit.rewound, key=_order_times)
+        elif commit.taken and (not left or _order_times(commit.taken) <= _order_times(left)):
             newest = max(newest, commit.taken, key=_order_times)
     return newest if newest != taken else ""
 

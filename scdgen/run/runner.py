@@ -33,6 +33,7 @@ from scdgen.run.metrics import Metrics, RunRecord, record_run
 from scdgen.run.openlineage import OpenLineage, Reported, report_run
 from scdgen.run.plan import PlanView, plan_table
 from scdgen.run.results import CheckResult, DiffResult, PlanResult, RunResult
+from scdgen.run.rewind import RewindResult, plan_rewind, rewind
 from scdgen.run.saved import PlannedRun, State, Watch, read_state
 from scdgen.run.source import Prepared, prepare
 from scdgen.run.stream import BatchResult, build_micro_batch
@@ -382,6 +383,36 @@ class Runner:
             with delta.note_run(self.spark, spec, self.run_id or delta.new_run_id(), undoes=run_id):
                 self._engine.execute([undo.render_sql(spec)])
         return undo
+
+    def plan_rewind(
+        self, spec: Spec, to: object, params: Mapping[str, object] | None = None, sample: int = 0
+    ) -> RewindResult:
+        """Plan a :meth:`rewind`, and raise the errors that it would raise; writes nothing.
+
+        Args:
+            spec: the table's spec.
+            to: the time to go back to, as a Python value or text.
+            params: the value of ``last_run``, if ``open_end: last_run`` takes it from a param.
+            sample: the number of versions to read.
+        """
+        return plan_rewind(self._engine, spec, to, params or {}, sample)
+
+    def rewind(self, spec: Spec, to: object, params: Mapping[str, object] | None = None) -> RewindResult:
+        """Take a table with history back to a time, as if nothing had been effective after it, by one MERGE.
+
+        Versions that start after it are removed, and versions that end after it are open again. :meth:`undo` takes
+        this back like a run.
+
+        Args:
+            spec: the table's spec.
+            to: the time to go back to, as a Python value or text.
+            params: the value of ``last_run``, if ``open_end: last_run`` takes it from a param.
+
+        Raises:
+            UsageError: the table has no history, or the time is none of its type.
+            DataError: the table does not exist, or does not fit its spec.
+        """
+        return rewind(self._engine, spec, to, params or {}, self.run_id or delta.new_run_id(), self._limit())
 
     def optimize(self, spec: Spec, vacuum: int | None = None) -> Optimized:
         """Compact the files of the table, and remove deleted rows from them; no row changes.

@@ -174,6 +174,21 @@ def infer(history: History, facts: Iterable[tuple[Key, Any]], columns: Sequence[
     return result
 
 
+def rewind(history: History, to: Any, reserved: Key | None = None) -> History:
+    """Section 7: the history as if nothing had been effective after a time; the unknown member stays."""
+    left = {key: versions if key == reserved else _until(versions, to) for key, versions in history.items()}
+    return {key: versions for key, versions in left.items() if versions}
+
+
+def _until(versions: Sequence[Version], to: Any) -> list[Version]:
+    kept = [version for version in versions if version.start <= to]
+    later = [version.end is not None and version.end > to for version in kept]
+    return [
+        replace(version, end=None, by_delete=False) if is_later else version
+        for version, is_later in zip(kept, later, strict=True)
+    ]
+
+
 def _usable(batch: Iterable[Change], meaning: Meaning) -> list[Change]:
     found = []
     for change in batch:

@@ -53,6 +53,7 @@ ENGINE = (
     "test_read_once.py::test_all_statements_of_a_run_see_the_same_rows",
     "test_redaction.py::test_drift_names_the_columns",
     "test_refused_settings.py::test_stream_is_refused",
+    "test_rewind.py::test_command_asks_and_undo_takes_it_back",
     "test_runlog.py::test_run_is_undone",
     "test_saved_plan.py::test_saved_plan_is_run_once",
     "test_script.py::test_column_does_not_hide_the_param",

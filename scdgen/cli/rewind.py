@@ -1,0 +1,97 @@
+"""``scdgen rewind``: takes a table back to a time, after showing what that removes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from scdgen.cli import output
+from scdgen.cli.options import (
+    EngineOptions,
+    engine_options,
+    json_option,
+    limit_option,
+    load_specs,
+    open_runner,
+    parse_pairs,
+    specs_argument,
+    values_option,
+)
+from scdgen.errors import UsageError, hides_values
+
+if TYPE_CHECKING:
+    from scdgen.model.spec import Spec
+    from scdgen.run.rewind import RewindResult
+
+
+@click.command()
+@specs_argument
+@engine_options
+@click.option("--to", required=True, metavar="TIME", help="The time to go back to; what starts or ends at it stays.")
+@click.option("--param", multiple=True, metavar="NAME=VALUE", help="The value of last_run, for open_end: last_run.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@limit_option(5, "Versions to show.")
+@values_option
+@json_option("rewound table")
+def rewind(
+    specs: tuple[str, ...], engine: EngineOptions, to: str, param: tuple[str, ...], yes: bool, limit: int,
+    as_json: bool, debug: bool,
+) -> None:  # fmt: skip
+    """Take a table back to a time, as if nothing had been effective after it, after showing what that changes.
+
+    Versions that start after the time are removed, and versions that end after it are open again, in one MERGE.
+    `scdgen undo` takes it back.
+
+    \b
+    Example:  scdgen rewind specs/customer.yml --to 2024-05-01
+    """
+    loaded = load_specs(specs)
+    if len(loaded) != 1:
+        raise UsageError(f"rewind takes one spec, and {len(loaded)} are given; name the one whose table is to go back")
+    (spec,) = loaded
+    if not spec.keeps_history:
+        what = f"{spec.target} is {spec.pattern}, which keeps no history to go back in"
+        raise UsageError(f"{what}; `scdgen undo` takes back a run", option="--to")
+    params = parse_pairs(param, "--param")
+    with open_runner(loaded, engine, needs_tables=True) as runner:
+        shown = 0 if hides_values() or yes else limit
+        planned = runner.plan_rewind(spec, to, params, shown)
+        if not (planned.is_needless or yes):
+            for line in format_plan(spec, planned).split("\n"):
+                output.echo(line, err=as_json)
+            if not click.confirm("Go on?", err=as_json):
+                click.echo("nothing was rewound", err=True)
+                raise click.exceptions.Exit(1)
+        done = runner.rewind(spec, to, params)
+    if as_json:
+        click.echo(output.format_json({name: value for name, value in vars(done).items() if name != "sample"}))
+    elif done.run_id:
+        output.say(f"{describe(done)}; run {done.run_id}")
+    else:
+        output.say(f"{done.target}: nothing starts or ends after {done.to}")
+
+
+def describe(result: RewindResult) -> str:
+    """Describe what a rewind does, or did, in one line."""
+    keys = f"{result.keys} key{'s' * (result.keys != 1)}"
+    return f"{result.target}: back to {result.to}: {result.removed} removed, {result.reopened} open again, of {keys}"
+
+
+def format_plan(spec: Spec, planned: RewindResult) -> str:
+    """Format a plan as text: a line of counts, what it cannot restore, and some of the versions."""
+    lines = [describe(planned)]
+    if spec.members.inferred is not None:
+        lines.append(
+            "  members that were inferred and then completed keep their values: that they were inferred is gone"
+        )
+    if planned.sample:
+        columns = list(planned.sample[0])
+        rows = [list(row.values()) for row in planned.sample]
+        lines += ["", output.format_table(columns, rows)]
+        left = planned.removed + planned.reopened - len(rows)
+        lines += [f"({left} more; --limit N shows more)"] if left else []
+    return "\n".join(lines)
+
+
+COMMANDS = (rewind,)

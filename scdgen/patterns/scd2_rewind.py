@@ -1,0 +1,118 @@
+"""The facts of rewind.sql: the table as if nothing had been effective after a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scdgen.facts import variables
+from scdgen.facts.audit import Audit
+from scdgen.facts.base import Facts, Head
+from scdgen.facts.built import Source
+from scdgen.facts.columns import cast, equal
+from scdgen.facts.environment import Environment
+from scdgen.facts.history import LAST_RUN, REWIND_TO, Times
+from scdgen.facts.source import unknown_key
+from scdgen.facts.variables import Variable
+from scdgen.sql.layout import named_as, negated
+
+
+@dataclass(frozen=True)
+class RewindSteps(Facts, template="scd2/rewind_steps.sql.j2"):
+    """The steps that find the versions to remove or to open again, in the step "staged"."""
+
+    target: str
+    """The quoted name of the table."""
+    keys: tuple[str, ...]
+    """The quoted names of the keys."""
+    times: Times
+    """The times of a version."""
+    environment: Environment
+    """The rules for the session."""
+    reserved: str | None
+    """The condition that a row is not the unknown member, which stays; ``None`` without one."""
+    bounds: tuple[str, ...]
+    """Conditions on the table (``t``) by which Delta skips files; none if what ended before the time is needed."""
+    action: str | None
+    """The column that says how a version began, or that a delete closed it; ``None`` without one."""
+    deleted: str | None
+    """The column that marks a version as a delete; ``None`` without one."""
+    opened: tuple[str, ...]
+    """The end and the flag of an open version, each with its name."""
+    to: str
+    """The session variable with the time."""
+
+
+@dataclass(frozen=True)
+class RewindCounts(Facts, template="scd2/rewind_counts.sql.j2"):
+    """The counts of a rewind."""
+
+    staging: RewindSteps
+    """Its steps."""
+
+
+@dataclass(frozen=True)
+class RewindRows(Facts, template="scd2/rewind_rows.sql.j2"):
+    """Some of the versions of a rewind."""
+
+    staging: RewindSteps
+    """Its steps."""
+    limit: int
+    """How many of them."""
+
+
+@dataclass(frozen=True)
+class Rewind(Facts, template="scd2/rewind.sql.j2"):
+    """rewind.sql of scd2."""
+
+    head: Head
+    """The header of the file."""
+    needed: tuple[tuple[str, str], ...]
+    """(name, type) of the variables that the session must set: the time, and a param that numbers the run."""
+    params: tuple[Variable, ...]
+    """The param that numbers the run, if it has a default."""
+    last_run: Variable | None
+    """The time of the run, for ``open_end: last_run``."""
+    staging: RewindSteps
+    """The steps, which end in the step "staged"."""
+    on: tuple[str, ...]
+    """The conditions that join a stored version (``t``) to the staged one (``s``)."""
+    updated: tuple[str, ...]
+    """The quoted names of the columns that open a version again."""
+    audit: Audit
+    """The columns that are set to variables of the run."""
+
+    @classmethod
+    def of(cls, source: Source) -> Rewind:
+        """Return the facts of a spec whose table has versions."""
+        spec, history = source.spec, source.history
+        assert history is not None
+        times, columns, unknown = history.times, history.columns, unknown_key(source.spec)
+        # A version that ended before the time is not written, and has an earlier end.
+        bound = times.reachable(times.before(REWIND_TO))
+        end = LAST_RUN if times.by_run else times.open_end or cast("NULL", times.type)
+        flag = (named_as(times.flag_of(True), columns["is_current"]),) if "is_current" in columns else ()
+        action = columns.get("action")
+        # Only the time of the run is a param that the table depends on.
+        params, needed = variables.param_variables(spec)
+        steps = RewindSteps(
+            target=source.target,
+            keys=source.key_names,
+            times=times,
+            environment=source.rows.environment,
+            reserved=negated(unknown) if unknown else None,
+            bounds=() if action else (bound,),
+            action=action,
+            deleted=columns.get("deleted"),
+            opened=(named_as(end, times.end), *flag),
+            to=REWIND_TO,
+        )
+        return cls(
+            head=Head.of(spec),
+            needed=((REWIND_TO, times.type), *(found for found in needed if times.by_run and found[0] == "last_run")),
+            params=tuple(found for found in params if times.by_run and found.name == "last_run"),
+            last_run=source.session.last_run,
+            staging=steps,
+            on=(*equal(steps.keys, "t", "s"), f"t.{times.start} = s._scd_start", bound),
+            updated=tuple(name for option, name in columns.items() if option in {"valid_to", "is_current", "action"}),
+            audit=source.session.audit,
+        )

@@ -1,0 +1,122 @@
+"""Takes a table with history back to a time (``scdgen rewind``): one MERGE, planned first, and named in Delta's log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from scdgen import sql
+from scdgen.arguments import REWIND_TO as TO
+from scdgen.compile.compile import bind
+from scdgen.compile.queries import rewind_counts, rewind_rows, rewind_script
+from scdgen.compile.steps import list_own
+from scdgen.engine.engine import Engine
+from scdgen.errors import UsageError
+from scdgen.facts.columns import cast
+from scdgen.facts.history import REWIND_TO
+from scdgen.facts.variables import Variable
+from scdgen.model.spec import Spec
+from scdgen.run import delta
+from scdgen.run.delta import RetryLimit, retry
+from scdgen.run.table import TargetTable, find_additions, table_zone, with_zone
+from scdgen.run.versions import SparkTables, require_table
+
+
+@dataclass(frozen=True)
+class RewindResult:
+    """What a rewind does, or did."""
+
+    target: str
+    """The name of the table."""
+    to: str
+    """The time to go back to, in the time zone of the table."""
+    removed: int
+    """The number of versions that start after it, and are removed."""
+    reopened: int
+    """The number of versions that end after it, and are open again."""
+    keys: int
+    """The number of keys that have such a version."""
+    sample: tuple[dict[str, Any], ...] = ()
+    """Some of these versions: ``change``, the key, and start and end as they are stored, as text."""
+    version: int | None = None
+    """The Delta version after it; ``None`` for a plan."""
+    run_id: str = ""
+    """Its id in Delta's log; empty for a plan, and if there was nothing to do."""
+
+    @property
+    def is_needless(self) -> bool:
+        """Whether no version starts or ends after the time."""
+        return not (self.removed or self.reopened)
+
+
+def plan_rewind(engine: Engine, spec: Spec, to: object, params: Mapping[str, object], sample: int) -> RewindResult:
+    """Count what a rewind would do, and read up to ``sample`` of its versions. Writes nothing.
+
+    Raises :class:`UsageError` for a table without history and for a time that is none of its type, and
+    :class:`DataError` if the table does not exist or does not fit its spec.
+    """
+    with _open(engine, spec, to, params) as (bound, time):
+        *before, _ = list_own(rewind_script(bound, engine.compiler))
+        engine.execute(before)
+        return _count(engine, bound, time, sample)
+
+
+def rewind(
+    engine: Engine, spec: Spec, to: object, params: Mapping[str, object], run_id: str, limit: RetryLimit
+) -> RewindResult:
+    """Take a table back to a time, by one MERGE whose commit names the run. Raises as :func:`plan_rewind` does."""
+
+    def attempt() -> RewindResult:
+        with _open(engine, spec, to, params) as (bound, time):
+            *before, merge = list_own(rewind_script(bound, engine.compiler), run_id)
+            engine.execute(before)
+            found, table = _count(engine, bound, time, 0), TargetTable(engine.spark, spec)
+            if found.is_needless:
+                return replace(found, version=table.read_version())
+            with delta.note_run(engine.spark, spec, run_id, rewound=time):
+                rows = engine.spark.sql(merge).collect()
+            # What the MERGE itself says: another writer may have been there since the count.
+            removed, written = int(rows[0]["num_deleted_rows"]), int(rows[0]["num_updated_rows"])
+            reopened = found.reopened if _writes_run(spec) else written
+            version = table.read_newest(run_id, several=False)[0].version
+            return replace(found, removed=removed, reopened=reopened, version=version, run_id=run_id)
+
+    return retry(spec.target, limit, attempt, partial(delta.clear_unfinished, engine.spark))[0]
+
+
+@contextmanager
+def _open(engine: Engine, spec: Spec, to: object, params: Mapping[str, object]) -> Iterator[tuple[Spec, str]]:
+    """Lock the session, and set the variable with the time; yield the spec of the run and the time as text."""
+    if not spec.keeps_history:
+        what = f"{spec.target} is {spec.pattern}, which keeps no history to go back in"
+        raise UsageError(f"{what}; `scdgen undo` takes back a run", option=TO)
+    # Nothing is read from the source: of the params, only the time of the run is written.
+    own = {name: param for name, param in spec.params.items() if name == "last_run" and _writes_run(spec)}
+    if unknown := sorted(params.keys() - own):
+        raise UsageError(f"the param '{unknown[0]}' is of the source, which a rewind does not read; leave it out")
+    with table_zone(engine, spec) as zoned:
+        bound = bind(zoned.model_copy(update={"params": own}), None, params)
+        with engine.ready(bound, None):
+            require_table(engine.spark, spec)
+            # Refuse a table whose rows do not mean what the spec says; columns that it lacks do not matter.
+            find_additions(with_zone(spec, bound), TargetTable(engine.spark, spec).read_stored(), engine.compiler)
+            kind = spec.history.type.upper()
+            (time,) = SparkTables(engine.spark, engine.compiler).require_valid([(TO, str(to), kind)])
+            engine.declare(Variable(REWIND_TO, kind, cast(sql.text_literal(time), kind)))
+            yield bound, time
+
+
+def _writes_run(spec: Spec) -> bool:
+    return spec.history.open_end == "last_run"
+
+
+def _count(engine: Engine, bound: Spec, time: str, sample: int) -> RewindResult:
+    removed, reopened, keys = map(int, engine.query(rewind_counts(bound)).collect()[0])
+    rows = engine.query(rewind_rows(bound, sample)).collect() if sample else []
+    words = {"remove": "removed", "reopen": "reopened"}
+    listed = (row.asDict(recursive=True) for row in rows)
+    named = tuple({"change": words[row.pop("_scd_action")], **row} for row in listed)
+    return RewindResult(bound.target, time, removed, reopened, keys, named)
