@@ -100,8 +100,9 @@ class Attempt:
             self.job.watch.require_fresh()
         self.fit()
         # Each of these statements commits one version at most; a failure takes back so many. What a MERGE by a saved
-        # plan has read is known only afterwards.
-        versions = sum(len(step.statements) for step in self._of(Part.TABLE, Part.MEMBERS)) + bool(self.job.watch)
+        # plan has read is known only afterwards, so that a table that it filled may have to go.
+        versions = sum(len(step.statements) for step in self._of(Part.TABLE, Part.MEMBERS))
+        versions += bool(self.created and self.job.watch)
         with self.table.restore_on_failure(self.created, versions, self.noted):
             for step in self.steps:
                 self.play(step)
@@ -224,8 +225,9 @@ class Attempt:
         if commits[0].version != last.version:
             # What came after the MERGE would be taken back with it.
             raise DataError(f"during the run {change}", rule=STALE, place=self.spec.target, fix=undo)
-        if others:
-            self.table.restore(last.version - 1)
+        # A table that the run has created is dropped by the failure. The rows of another writer stay.
+        if others or since is not None:
+            self.table.restore(last.version - 1 if others or since is None else since)
         raise stale(self.spec.target, f"during the run {change}, and it was taken back")
 
     def _warn(self, commits: Sequence[delta.Commit], snapshot: delta.Commit | None) -> None:

@@ -315,6 +315,24 @@ def test_writer_of_the_target_during_the_run(spark: SparkSession, monkeypatch: p
     assert [commit.operation for commit in runner.history(load_spec_text(SPEC), 3)] == ["RESTORE", "MERGE", "UPDATE"]
 
 
+def test_failed_run_leaves_the_rows_of_another_writer(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when the MERGE loses against a commit: what it lost against is not taken back."""
+    runner = Runner(spark)
+    runner.run(load_spec_text(SPEC))
+    spark.sql("INSERT INTO kept.landed VALUES (2, 'Bob', '2024-01-02')")
+    planned = plan(runner)
+
+    def lose(*_: object) -> dict[str, Any]:
+        _alone(spark, "UPDATE kept.people SET name = 'Eve'")
+        raise DataError("the MERGE failed")
+
+    monkeypatch.setattr(Attempt, "_merge", lose)
+    with pytest.raises(DataError, match="the MERGE failed"):
+        runner.run(load_spec_text(SPEC), plan=planned)
+    assert [row[1] for row in rows_of(spark, "kept.people")] == ["Eve"]
+    assert newest(spark, "kept.people") == 2
+
+
 def test_writer_of_the_target_after_the_merge(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """It does not change what the MERGE has read."""
     runner = Runner(spark)
