@@ -17,7 +17,7 @@ from scdgen.cli import diff, timeline_page
 from scdgen.cli.generate import render_files
 from scdgen.compile.compile import compile_spec
 from scdgen.compile.macro import Model, render_macro
-from scdgen.compile.queries import check_all
+from scdgen.compile.queries import ParamValues, check_all, rewind_counts, rewind_rows, rewind_script
 from scdgen.compile.render import Compiler
 from scdgen.compile.steps import Existing, list_steps
 from scdgen.engine.engine import Engine, bad_value, cause, explained
@@ -111,6 +111,17 @@ def of_check(compiler: Compiler) -> Iterator[str]:
     yield check_all(spec_of("scd2"), compiler).counts
 
 
+def of_rewind(compiler: Compiler) -> Iterator[str]:
+    spec = spec_of("scd2")
+    yield rewind_script(spec, compiler).text
+    yield compiler.render_query(rewind_counts(spec))
+    yield compiler.render_query(rewind_rows(spec, 5))
+
+
+def of_params(compiler: Compiler) -> Iterator[str]:
+    yield compiler.render_query(ParamValues(("session.since",)))
+
+
 def of_macro(compiler: Compiler) -> Iterator[str]:
     text = CHANGES.replace("PATTERN", "scd1").replace("crm.t", "_scd_this").replace("crm.s", "_scd_rows")
     yield render_macro(Model("t", load_spec_text(text), "digest"), compiler)
@@ -192,6 +203,11 @@ RENDERS: dict[str, Callable[[Compiler], Iterator[str]]] = {
     "evolve.sql.j2": of_steps,
     "source_counts.sql.j2": of_steps,
     "check_all.sql.j2": of_check,
+    "param_values.sql.j2": of_params,
+    "scd2/rewind.sql.j2": of_rewind,
+    "scd2/rewind_counts.sql.j2": of_rewind,
+    "scd2/rewind_rows.sql.j2": of_rewind,
+    "scd2/rewind_steps.sql.j2": of_rewind,
     "scd1/counts.sql.j2": partial(of_counts, kind="scd1 snapshot"),
     "scd2/counts.sql.j2": partial(of_counts, kind="scd2"),
     "scd2/snapshot.sql.j2": partial(of_files, kind="scd2 snapshot"),
