@@ -93,7 +93,7 @@ def spec_of(kind: str) -> Spec:
 
 def of_files(compiler: Compiler, kind: str = "scd2") -> Iterator[str]:
     spec = spec_of(kind)
-    yield from render_files(spec, compiler, {(spec.folder, "script")}).values()
+    yield from render_files(spec, compiler, {(spec.folder, "script"), (spec.folder, "plan")}).values()
 
 
 def of_steps(compiler: Compiler) -> Iterator[str]:
