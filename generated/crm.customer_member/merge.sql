@@ -4,7 +4,7 @@
 -- version replaces its values. A delete ends the version of its key; the first change of an inferred member completes
 -- it; other keys stay as they are. Stops and writes nothing if a key or time is NULL, a row has the key of the unknown
 -- member, rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch changes
--- nothing.
+-- nothing, except that a delete from before the change that completed an inferred member ends it.
 -- Generated from specs/customer_member.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The least end of a version that the batch can affect. Delta skips the files of versions that ended before it.

@@ -159,7 +159,7 @@ def play(side: Side, whole: Case, batches: int = BATCHES, plans: Plans = "every"
     for number in range(batches):
         case, last = whole.before() if whole.grows and number == 0 else whole, number == batches - 1
         if whole.grows and number == 1:
-            _widen(whole, state)
+            widen(whole, state)
             audit.widen(rows_of(whole, state, audit.now))
         planned = plans == "every" or (plans == "last" and last)
         batch = Batch(side, case, number, f"seed {whole.seed}, batch {number}\n{case.text}", planned, audit)
@@ -384,7 +384,7 @@ class Batch:
         return sorted(map(self.case.read_back, rows), key=repr)
 
 
-def _widen(case: Case, state: Any) -> None:
+def widen(case: Case, state: Any) -> None:
     """Set c to NULL in rows that were stored before the column c was added."""
     for entry in state.values():
         for values in [version.values for version in entry] if not case.scd1 else [entry]:

@@ -1,0 +1,67 @@
+"""The head of a MERGE promises what the statement does: each sentence holds for the reference on random histories."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from scdgen import load_spec_text, render
+from tests.conftest import seeds
+from tests.support.random_batches import BATCHES, Batch, widen
+from tests.support.random_specs import Case, make_case, unknown
+from tests.support.reference import RefusedError
+
+SPECS, LONG = 60, 1000
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    long = [pytest.param(seed, marks=pytest.mark.long) for seed in range(SPECS + 1, LONG + 1)]
+    metafunc.parametrize("seed", seeds(metafunc.config, [*range(1, SPECS + 1), *long]))
+
+
+def test_head_holds_on_a_random_history(seed: int) -> None:
+    whole = make_case(seed, f"random.t{seed}", "none")
+    state: Any = {whole.meaning.reserved: [unknown(whole)]} if whole.meaning.reserved else {}
+    for number in range(BATCHES):
+        case = whole.before() if whole.grows and number == 0 else whole
+        if whole.grows and number == 1:
+            widen(whole, state)
+        batch, label = Batch(cast(Any, None), case, number, ""), f"seed {seed}, batch {number}\n{case.text}"
+        state = _check(batch, head_of(case), state, label)
+
+
+def head_of(case: Case) -> str:
+    """The first comment of merge.sql, on one line."""
+    text = render(load_spec_text(case.text, name="spec.yml")).merge
+    return " ".join(line.removeprefix("--").strip() for line in text.split("\n-- Generated from")[0].splitlines())
+
+
+def _check(batch: Batch, head: str, state: Any, label: str) -> Any:
+    try:
+        after = batch.meant(state)
+    except RefusedError as refused:
+        assert "Stops and writes nothing if" in head or "stops the statement" in head, f"{refused}, {label}"
+        return state
+    named = {row.key for row in batch.kept}
+    live, still = _live(batch.case, state), _live(batch.case, after)
+    if "other keys stay as they are" in head:
+        assert {key: rows for key, rows in after.items() if key not in named} == {
+            key: rows for key, rows in state.items() if key not in named
+        }, label
+    if "No change deletes a key" in head or "a missing key stays as it is" in head:
+        assert live <= still, label
+    if " changes nothing" in head:
+        try:
+            again = batch.meant(after)
+        except RefusedError:
+            assert head.endswith(", or stops because its changes are late by then."), label
+        else:
+            assert again == after or ", except that " in head, label
+    return after
+
+
+def _live(case: Case, state: Any) -> set[Any]:
+    if case.scd1:
+        return {*state}
+    return {key for key, versions in state.items() if versions[-1].end is None and not versions[-1].deleted}
