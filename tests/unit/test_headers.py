@@ -16,7 +16,7 @@ SPECS, LONG = 60, 1000
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    long = [pytest.param(seed, marks=pytest.mark.long) for seed in range(SPECS + 1, LONG + 1)]
+    long: list[Any] = [pytest.param(seed, marks=pytest.mark.long) for seed in range(SPECS + 1, LONG + 1)]
     metafunc.parametrize("seed", seeds(metafunc.config, [*range(1, SPECS + 1), *long]))
 
 
