@@ -107,7 +107,7 @@ def _select(spec: Spec, columns: Iterable[str]) -> str:
 def _times(spec: Spec) -> list[str]:
     if spec.keeps_history:
         return [spec.history.valid_from, spec.history.valid_to]
-    return [spec.updated_at] if spec.updated_at else []
+    return [name for name in (spec.updated_at, spec.deleted) if name]
 
 
 def _write(spec: Spec, rows: Rows, place: str, remark: str, expect: str | None = None) -> str:

@@ -163,6 +163,8 @@ def own_checks(spec: Spec) -> tuple[tuple[str, str], ...]:
 
 def row_checks(spec: Spec) -> Checks:
     """Return the checks of a table with one row per key."""
-    keys = tuple(map(sql.quote, spec.keys))
-    built_in = (replace(UNIQUE_KEY, columns=keys), KEY_NOT_NULL)
-    return Checks(Head.of(spec), sql.quote_parts(spec.target_parts), keys, built_in, own_checks(spec), required=keys)
+    keys, flags = tuple(map(sql.quote, spec.keys)), (sql.quote(spec.deleted),) if spec.deleted else ()
+    no_null = replace(KEY_NOT_NULL, why="no column that every row must have is NULL.") if flags else KEY_NOT_NULL
+    built_in = (replace(UNIQUE_KEY, columns=keys), no_null)
+    target = sql.quote_parts(spec.target_parts)
+    return Checks(Head.of(spec), target, keys, built_in, own_checks(spec), required=(*keys, *flags))

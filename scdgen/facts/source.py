@@ -214,6 +214,11 @@ def partition_keys(spec: Spec) -> list[str]:
     return [name for name in spec.table.partition_by if name in spec.columns and _follows_key(spec, name)]
 
 
+def computed_columns(spec: Spec) -> list[str]:
+    """Return the columns that follow from the key, besides the keys: every row of a key has the same value."""
+    return [name for name in source_columns(spec) if name not in spec.keys and _follows_key(spec, name)]
+
+
 def _follows_key(spec: Spec, name: str) -> bool:
     """Whether a column is a key, or is computed from nothing but source columns that are keys unchanged."""
     if name in spec.keys:

@@ -133,7 +133,7 @@ def known(spec: Spec, times: Times | None, partitions: Iterable[Partition]) -> t
 def takes_time(spec: Spec) -> bool:
     """Whether a run sets the time of a snapshot, so that all of its rows have the same."""
     given = spec.snapshot is not None and "taken_at" in spec.snapshot.model_fields_set
-    return spec.reads_snapshot and (spec.keeps_history or bool(spec.updated_at and given))
+    return spec.reads_snapshot and (spec.keeps_history or spec.deletes == "mark" or bool(spec.updated_at and given))
 
 
 def taken_at(spec: Spec, times: Times | None) -> Variable | None:

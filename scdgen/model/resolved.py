@@ -52,7 +52,8 @@ def resolve(spec: Spec) -> dict[str, Any]:
     del found["sources"]
     if spec.table.is_laid_out and "layout" not in spec.table.model_fields_set:
         _take_out(found, ("table", "layout"))
-    if not spec.keeps_history and "taken_at" not in snapshot.model_fields_set:  # without it scd1 has no time
+    # Without it, scd1 has no time, unless it flags the rows of missing keys.
+    if not spec.keeps_history and spec.deletes != "mark" and "taken_at" not in snapshot.model_fields_set:
         _take_out(found, ("snapshot", "taken_at"))
     for given in walk(filled):
         if not _is_written(spec, given):

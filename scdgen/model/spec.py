@@ -746,6 +746,15 @@ class Spec(Model):
         default=None,
         description="scd1: a target column with the time of a row, to order changes across batches.",
     )
+    deleted: Annotated[
+        Name | None,
+        Option(
+            needs=Need.ONE_ROW, otherwise="where it is a history column; write it as history.deleted", in_json="if_set"
+        ),
+    ] = Field(
+        default=None,
+        description="scd1: a boolean column, with `on_delete: mark`: whether the key is deleted.",
+    )
     sequence: Annotated[
         Sequence | None,
         Option(
@@ -768,7 +777,7 @@ class Spec(Model):
     on_delete: Literal["close", "mark", "ignore", "remove"] | None = Field(
         default=None,
         description="scd2: `close`, `ignore`, or `mark`: a delete is a separate version with the last known "
-        "values; scd1: `remove`, `ignore`.",
+        "values; scd1: `remove`, `ignore`, or `mark`: a delete flags the row, which keeps its values.",
     )
     unchanged: Annotated[Literal["skip", "keep"], Option(needs=Need.VERSIONS)] = Field(
         default="skip",

@@ -40,9 +40,13 @@ class Pattern(PatternRules, ABC):
     deleting_action: ClassVar[str | None] = None
     """The written action that removes a key; ``None`` if the plan has a column ``_scd_deletes`` for that."""
 
+    def writing_actions(self, spec: Spec) -> tuple[str, ...]:
+        """Return the actions that write into a table of the spec."""
+        return self.written_actions
+
     def actions(self, spec: Spec) -> tuple[str, ...]:
         """Return what plan.sql counts: what happens to keys, then to versions."""
-        return (*self.written_actions, "unchanged")
+        return (*self.writing_actions(spec), "unchanged")
 
     def split_counts(self, spec: Spec, counted: Mapping[str, int]) -> Counts:
         """Split the counts of a plan or a run into those of keys and those of versions; 0 for one that is missing."""
@@ -101,7 +105,7 @@ class Pattern(PatternRules, ABC):
         convert.
         """
         compared = all(column.track and column.merge == "last" for column in spec.columns.values())
-        return compared and not any(planned[action] for action in self.written_actions)
+        return compared and not any(planned[action] for action in self.writing_actions(spec))
 
 
 def pattern_of(spec: Spec) -> Pattern:

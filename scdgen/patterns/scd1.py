@@ -3,7 +3,8 @@
 ``last`` and ``first`` are ordered by effective_at, then sequence_by. ``updated_at`` keeps this order across batches: it
 is the time of the newest row if a column is ``last``, and of the oldest if columns are ``first`` and none is ``last``.
 Without it the batch is newer than the table. ``sequence`` keeps the ``sequence_by`` of the row with that time. Rows
-before a delete of their key are ignored.
+before a delete of their key are ignored. With ``on_delete: mark`` a delete flags the row and is the newest one of its
+key, so that ``updated_at`` has its time, that of the newest row whatever columns there are; the values stay.
 """
 
 from __future__ import annotations
@@ -15,19 +16,21 @@ from types import MappingProxyType
 from scdgen import sql
 from scdgen.facts.base import Facts, Head, values_of
 from scdgen.facts.built import Source
-from scdgen.facts.columns import Field, Target, equal, names_of
-from scdgen.facts.counts import ROW_CHANGES
+from scdgen.facts.columns import Field, Inputs, Target, equal, names_of
+from scdgen.facts.counts import CHANGES, ROW_CHANGES
 from scdgen.facts.guards import Guards, refuse_conflict, refuse_early, refuse_empty
 from scdgen.facts.plan import PlanFacts, PlanShape
 from scdgen.facts.refusals import refuse_rows
 from scdgen.facts.row_rules import Rows
 from scdgen.facts.sequence import SEQUENCE_COMMENT, sequence_problems, sequence_type
 from scdgen.facts.session import Session
-from scdgen.facts.source import fragment, truncates
+from scdgen.facts.source import computed_columns, flags_deletes, fragment, truncates
+from scdgen.facts.views import Read
 from scdgen.model.option import Need
 from scdgen.model.registry import Found, register
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import Pattern
+from scdgen.sql.layout import negated
 from scdgen.sql.types import parse_type
 
 
@@ -47,6 +50,10 @@ class Scd1Batch:
     """The quoted name of the column that keeps the time; ``None`` without one."""
     sequence: str | None
     """The quoted name of the column that keeps the order of rows of that time; ``None`` without one."""
+    deleted: str | None
+    """The quoted name of the column that flags deleted keys; ``None`` if their rows are removed."""
+    computed: tuple[str, ...]
+    """The quoted names of the columns that follow from the key, which a delete has too."""
     adds_time: bool
     """Whether the table has ``updated_at`` besides the spec's columns."""
     has_time: bool
@@ -66,11 +73,14 @@ class Scd1Batch:
         spec = source.spec
         has_time = spec.source.effective_at is not None
         updated_at = sql.quote(spec.updated_at) if spec.updated_at else None
-        fields = _order_time(source.fields, updated_at)
+        fields = source.fields if spec.deleted else _order_time(source.fields, updated_at)
         adds_time = spec.updated_at is not None and spec.updated_at not in spec.columns
         added: tuple[Field, ...] = ()
         if adds_time and updated_at:
             added = (Field(updated_at, "TIMESTAMP", False, False, "value", "last"),)
+        deleted = sql.quote(spec.deleted) if spec.deleted else None
+        if deleted:
+            added += (Field(deleted, "BOOLEAN", False, False, "value", "last"),)
         sequence = sql.quote(spec.sequence.name) if spec.sequence else None
         if sequence:
             added += (Field(sequence, sequence_type(spec), False, False, "value", "last"),)
@@ -84,6 +94,8 @@ class Scd1Batch:
             stored=(*values_of(fields), *added),
             updated_at=updated_at,
             sequence=sequence,
+            deleted=deleted,
+            computed=tuple(map(sql.quote, computed_columns(spec))) if deleted else (),
             adds_time=adds_time,
             has_time=has_time,
             flags_deletes=deletes,
@@ -136,8 +148,8 @@ class Scd1Batch:
 
     @property
     def keeps_oldest(self) -> bool:
-        """Whether ``updated_at`` is the time of the oldest row."""
-        return _keeps_oldest(self.values)
+        """Whether ``updated_at`` is the time of the oldest row; never that of one that may be a delete."""
+        return self.deleted is None and _keeps_oldest(self.values)
 
 
 def _keeps_oldest(values: Iterable[Field]) -> bool:
@@ -160,6 +172,8 @@ class Scd1Changes(Facts, template="scd1/changes.sql.j2"):
     """The rows of the batch."""
     target: str
     """The quoted name of the table."""
+    on_stored: tuple[str, ...]
+    """The conditions that join the stored rows (``t``) to those of the batch (``c``), if deletes are flagged."""
     truncates: bool
     """Whether a row may empty the table."""
     tied: str | None
@@ -177,9 +191,9 @@ class Scd1Snapshot(Facts, template="scd1/snapshot.sql.j2"):
     target: str
     """The quoted name of the table."""
     removes_missing: bool
-    """Whether keys that are missing from the extract are removed."""
+    """Whether keys that are missing from the extract are removed, or flagged."""
     early: str | None
-    """The refusal of an extract older than a row that it removes; ``None`` if it removes none, or has no time."""
+    """The refusal of an extract older than a row that it removes or flags; ``None`` without such rows or a time."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +227,7 @@ class Scd1Merge(Facts, template="scd1/merge.sql.j2"):
 
     @property
     def removes_missing(self) -> bool:
-        """Whether keys that are missing from a snapshot are removed."""
+        """Whether keys that are missing from a snapshot are removed, or flagged."""
         return self.extract is not None and self.extract.removes_missing
 
 
@@ -239,24 +253,34 @@ class Scd1(Pattern):
     without = MappingProxyType(
         dict.fromkeys((Need.VERSIONS, Need.PAST), "which keeps no versions; remove it or write pattern: scd2")
     )
-    deletes = ("remove", "ignore")
+    deletes = ("remove", "mark", "ignore")
     written_actions = ROW_CHANGES
     deleting_action = "deleted"
 
     def added_columns(self, spec: Spec) -> Iterable[str]:
-        """Return ``updated_at``, if it is not a column of the spec, and ``sequence``."""
+        """Return ``updated_at``, if it is not a column of the spec, ``deleted`` and ``sequence``."""
         time = [spec.updated_at] if spec.updated_at and spec.updated_at not in spec.columns else []
-        return [*time, *([spec.sequence.name] if spec.sequence else [])]
+        return [*time, *([spec.deleted] if spec.deleted else []), *([spec.sequence.name] if spec.sequence else [])]
 
     def planned_columns(self, spec: Spec) -> tuple[Target, ...]:
-        """Return the columns of the spec, ``updated_at`` and ``sequence``."""
-        added = [
-            Target(sql.quote(name), sequence_type(spec), SEQUENCE_COMMENT, made_of=("sequence",))
-            if spec.sequence and name == spec.sequence.name
-            else Target(sql.quote(name), "TIMESTAMP", "Effective time of the newest change", made_of=("time",))
-            for name in self.added_columns(spec)
-        ]
-        return (*Target.of(spec), *added)
+        """Return the columns of the spec, ``updated_at``, ``deleted`` and ``sequence``."""
+        return (*Target.of(spec), *(self._added_column(spec, name) for name in self.added_columns(spec)))
+
+    def _added_column(self, spec: Spec, name: str) -> Target:
+        if spec.sequence and name == spec.sequence.name:
+            return Target(sql.quote(name), sequence_type(spec), SEQUENCE_COMMENT, made_of=("sequence",))
+        if name == spec.deleted:
+            made_of: tuple[Inputs, ...] = ("keys",) if spec.reads_snapshot else ("deletes",)
+            return Target(sql.quote(name), "BOOLEAN", "Whether the key is deleted", True, made_of)
+        return Target(sql.quote(name), "TIMESTAMP", "Effective time of the newest change", made_of=("time",))
+
+    def writing_actions(self, spec: Spec) -> tuple[str, ...]:
+        """Return what happens to keys: they return only if the table remembers those that are deleted."""
+        return CHANGES if spec.deleted else ROW_CHANGES
+
+    def read(self, source: Source) -> Read:
+        """Read rows; views leave out those of deleted keys."""
+        return replace(super().read(source), deleted=sql.quote(source.spec.deleted) if source.spec.deleted else None)
 
     def merge(self, source: Source) -> Scd1Merge:
         """Return a MERGE of one row per key."""
@@ -277,6 +301,7 @@ class Scd1(Pattern):
             on=merge.on,
             place=batch.keys,
             changing=tuple(field.name for field in batch.stored),
+            current=(negated(f"t.{batch.deleted}"),) if batch.deleted else (),
             late=batch.combines and batch.updated_at is not None and not spec.reads_snapshot,
             joins_extract=spec.reads_snapshot,
             scope=Guards.of(spec).scope,
@@ -302,6 +327,7 @@ class Scd1(Pattern):
         }:
             yield ("sequence",), f"sequence: '{spec.sequence.name}' is already a column; name this one otherwise"
         yield from sequence_problems(spec, ("sequence",))
+        yield from _mark_problems(spec)
         given = spec.source
         if given.truncate_when is not None:
             place = ("source", "truncate_when")
@@ -320,13 +346,39 @@ class Scd1(Pattern):
                 yield ("updated_at",), f"updated_at: {what}; give both the same, or name a new column"
 
 
+def _mark_problems(spec: Spec) -> Found:
+    """Yield broken rules of ``on_delete: mark``."""
+    if (spec.deletes == "mark") != (spec.deleted is not None):
+        place = ("deleted",) if spec.deleted else ("on_delete",)
+        yield place, "on_delete: mark and deleted go together; write both or neither"
+        return
+    if spec.deleted is None:
+        return
+    sequence = [spec.sequence.name] if spec.sequence else []
+    if spec.deleted.lower() in {name.lower() for name in (*spec.columns, spec.updated_at or "", *sequence)}:
+        yield ("deleted",), f"deleted: '{spec.deleted}' is already a column; name this one otherwise"
+    if spec.updated_at is None:
+        yield ("on_delete",), "on_delete: mark keeps the time of a delete in updated_at, which is not given; write it"
+    # Once a key is back, the time of its delete is not stored, so that a late row from before it would count again.
+    for name, column in spec.columns.items():
+        if column.merge in {"min", "max"}:
+            what = "with on_delete: mark, a late row from before a delete would count after the key has come back"
+            yield ("columns", name, "merge"), f"merge: {column.merge}: {what}; write last or first"
+    computed = {*spec.keys, *computed_columns(spec), spec.updated_at}
+    for name, column in spec.columns.items() if flags_deletes(spec) else ():
+        if not column.nullable and name not in computed:
+            what = f"'{name}' is nullable: false, and a delete of a key that the table lacks has NULL"
+            yield ("columns", name, "nullable"), f"on_delete: mark: {what}; leave out nullable"
+
+
 def _merge(source: Source) -> Scd1Merge:
     spec, target = source.spec, source.target
     if spec.reads_snapshot:
         rows = source.read("extract", empty=refuse_empty(spec))
         batch = Scd1Batch.of(source, rows)
-        removes = spec.deletes == "remove"
-        early = refuse_early(spec, "row that it removes", "_scd_updated_at")
+        removes = spec.deletes in {"remove", "mark"}
+        what = "row that it flags as deleted" if batch.deleted else "row that it removes"
+        early = refuse_early(spec, what, "_scd_updated_at")
         early_if_timed = early if removes and source.session.taken_at else None
         staging: Scd1Changes | Scd1Snapshot = Scd1Snapshot(batch, Guards.of(spec), target, removes, early_if_timed)
     else:
@@ -334,7 +386,8 @@ def _merge(source: Source) -> Scd1Merge:
         batch = Scd1Batch.of(source, rows)
         tied = refuse_rows(spec, "conflict", "a row of the time at which the table is emptied", source.own_time)
         taken = spec.conflicts == "any"
-        staging = Scd1Changes(batch, target, truncates(spec), None if taken else tied)
+        on_stored = (*equal(batch.keys, "t", "c"), *source.in_partitions) if batch.deleted else ()
+        staging = Scd1Changes(batch, target, on_stored, truncates(spec), None if taken else tied)
     return Scd1Merge(
         head=Head.of_feed(spec),
         session=source.session_of(rows),

@@ -101,7 +101,8 @@ def read_diff(tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0) ->
                 _require_key(spec, wanted.keys, select(unchanged=True))
     # Show a count for each word, also for those without rows.
     names = spec.columns if wanted.run_id is None else map(sql.unquote, read_of(spec).columns)
-    words = CHANGES if wanted.run_id is None else VERSIONS if spec.keeps_history else ROW_CHANGES
+    of_rows = VERSIONS if spec.keeps_history else CHANGES if spec.deleted else ROW_CHANGES
+    words = CHANGES if wanted.run_id is None else of_rows
     return DiffResult(
         target=spec.target,
         keys=tuple(spec.keys),

@@ -127,6 +127,9 @@ class _Changes:
         deletes = any(spec.source.feed != "changes" or spec.source.delete_when for spec in (old, new))
         if deletes and old.deletes != new.deletes and "mark" not in (old.deletes, new.deletes):
             yield Line("on_delete", old.deletes, new.deletes, stay)  # mark has a line about its column
+        if old.deleted and not new.deleted:
+            why = f"rows that {old.deleted} flags stay, and count as those of keys that are there; delete them first"
+            yield Line("on_delete", old.deletes, new.deletes, why)
         yield from self._declared(old.source, new.source, "source")
         ends = old.source.effective_until, new.source.effective_until
         if old.reads_versions and new.reads_versions and not _same(*ends):

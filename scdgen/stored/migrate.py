@@ -110,6 +110,8 @@ def store_rows(spec: Spec, columns: Iterable[Target], named: Iterable[str], rows
     for column in columns:
         name = sql.unquote(column.name)
         steps = list(add_history_column(spec, options[name], name)) if name in options else []
+        if name == spec.deleted:
+            steps = list(add_deleted(name))
         if name.lower() in known:
             values[column.name] = column.name
         elif any(step.kind == "action" for step in steps):
@@ -242,6 +244,12 @@ def add_history_column(spec: Spec, option: str, name: str) -> Iterator[Step]:
     elif option == "action" and spec.deletes != "mark":
         yield Step("add", column, type="STRING")
         yield Step("action", column)
+
+
+def add_deleted(name: str) -> Iterator[Step]:
+    """Add the column that flags deleted keys of scd1: a table without it has no row of one."""
+    yield Step("add", sql.quote(name), type="BOOLEAN")
+    yield Step("update", sql.quote(name), "FALSE")
 
 
 def flag_value(spec: Spec) -> str:

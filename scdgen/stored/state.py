@@ -24,6 +24,7 @@ from scdgen.stored.migrate import (
     ADOPT,
     Line,
     Step,
+    add_deleted,
     add_history_column,
     begin_history,
     flag_value,
@@ -175,7 +176,7 @@ class _Comparison:
             return f"columns.{name}"
         if option := {audit: option for option, audit in self.spec.audit.names()}.get(name):
             return f"audit.{option}"
-        return "updated_at" if name == self.spec.updated_at else "sequence"
+        return {self.spec.updated_at: "updated_at", self.spec.deleted: "deleted"}.get(name, "sequence")
 
     @property
     def _grows(self) -> bool:
@@ -338,6 +339,8 @@ class _Comparison:
                 # No run can add this column, because stored rows need a value that follows from others.
                 option = self.options.get(name)
                 steps = tuple(add_history_column(self.early, option, name)) if option else (add,)
+                if name == self.spec.deleted:
+                    steps = tuple(add_deleted(name))
                 fix = "take it out of the spec or add it" if steps else "take it out of the spec, or add and fill it"
                 yield Line(place, None, name, _NO_COLUMN, True, fix, steps)
             elif name in self.spec.keys:

@@ -349,9 +349,9 @@ class Batch:
         merges = {name: how for name, how in case.merges.items() if name in case.how.columns}
         if case.snapshot:
             return merge_current_snapshot(
-                state, self.kept, self.meaning, merges, case.updated_at, self.now, case.sequence
+                state, self.kept, self.meaning, merges, case.updated_at, self.now, case.sequence, case.deleted
             )
-        return merge_current(state, self.kept, case.meaning, merges, case.updated_at, case.sequence)
+        return merge_current(state, self.kept, case.meaning, merges, case.updated_at, case.sequence, case.deleted)
 
     def _inferred(self, state: Any) -> Any:
         """The state after members were inferred, if the case does that."""
@@ -388,7 +388,8 @@ def widen(case: Case, state: Any) -> None:
     """Set c to NULL in rows that were stored before the column c was added."""
     for entry in state.values():
         for values in [version.values for version in entry] if not case.scd1 else [entry]:
-            moved = {name: values.pop(name) for name in [*values] if name in ("bucket", case.updated_at, case.sequence)}
+            last = ("bucket", case.updated_at, case.deleted, case.sequence)
+            moved = {name: values.pop(name) for name in [*values] if name in last}
             values |= {"c": None, **moved}
 
 
@@ -399,7 +400,15 @@ def _check_views(side: Side, case: Case, spec: Spec, state: Any) -> None:
         return sorted(side.read(f"SELECT {keys} FROM {relation}")[1], key=repr)
 
     if spec.views.current:
-        there = [key for key, entry in state.items() if case.scd1 or (entry[-1].end is None and not entry[-1].deleted)]
+        there = [
+            key
+            for key, entry in state.items()
+            if (
+                not (case.deleted and entry[case.deleted])
+                if case.scd1
+                else entry[-1].end is None and not entry[-1].deleted
+            )
+        ]
         assert listed(spec.views.current) == sorted(there, key=repr), case.text
     if spec.views.overlay:
         _check_overlays(side, case, spec, state)

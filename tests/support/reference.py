@@ -575,9 +575,13 @@ def merge_current(
     merges: Mapping[str, str],
     updated_at: str | None = None,
     sequence: str | None = None,
+    deleted: str | None = None,
 ) -> dict[Key, Values]:
-    """scd1, feed: changes: one row per key. ``merges`` is column -> last, first, min or max."""
-    stores = _Order(updated_at, sequence, _oldest_counts(merges))
+    """scd1, feed: changes: one row per key. ``merges`` is column -> last, first, min or max.
+
+    ``deleted``: with ``on_delete: mark``, the column that flags deleted keys.
+    """
+    stores = _Order(updated_at, sequence, deleted is None and _oldest_counts(merges), deleted)
     by_key: dict[Key, list[Change]] = defaultdict(list)
     for change in _after_truncate(_usable(batch, meaning), table, meaning):
         if not (change.deleted and meaning.on_delete == "ignore"):
@@ -585,6 +589,10 @@ def merge_current(
     result = dict(table)
     for key, group in by_key.items():
         group = sorted(group, key=lambda c: (c.at, _rank(c.sequence)))
+        if deleted is not None:
+            if (marked := _marked(result.get(key), group, merges, stores)) is not None:
+                result[key] = marked
+            continue
         deletes = [index for index, change in enumerate(group) if change.deleted]
         live = group[deletes[-1] + 1 :] if deletes else group
         stored = result.get(key)
@@ -600,6 +608,42 @@ def merge_current(
     return result
 
 
+def _marked(stored: Values | None, group: Sequence[Change], merges: Mapping[str, str], stores: _Order) -> Values | None:
+    """Section 7, scd1 that remembers deletes: the row of a key after its changes in order, one after the other.
+
+    A delete flags the row; after it the key starts again. What does not come after a stored delete changes nothing.
+    """
+    assert stores.deleted is not None
+    row = stored
+    life: list[Change] = []
+
+    def end_life() -> None:
+        nonlocal row
+        if not life:
+            return
+        merged = _combined(life, merges, stores)
+        if row is not None and not row[stores.deleted or ""]:
+            merged = _with_stored(row, merged, life, merges, stores)
+        row = merged
+        life.clear()
+
+    for change in group:
+        if stored is not None and (change.deleted or stored[stores.deleted]) and not stores.comes_after(change, stored):
+            continue
+        if not change.deleted:
+            life.append(change)
+            continue
+        end_life()
+        row = row or {column: change.values[column] if column in _COMPUTED else None for column in merges}
+        row = row | stores.of(change)
+    end_life()
+    return row
+
+
+# A column of random specs that follows from the key, so that a delete has it, too.
+_COMPUTED = frozenset({"bucket"})
+
+
 @dataclass(frozen=True)
 class _Order:
     """The columns of scd1 that keep the order of rows across batches: of the oldest row, or of the newest."""
@@ -607,6 +651,17 @@ class _Order:
     updated_at: str | None
     sequence: str | None
     oldest: bool
+    deleted: str | None = None
+
+    def comes_after(self, change: Change, stored: Values) -> bool:
+        """Whether a row or delete comes after the stored row, or after the delete of it: not if it is of its place."""
+        assert self.updated_at is not None and self.deleted is not None
+        if not stored[self.deleted]:
+            return self.is_newer(change, stored)
+        kept = stored[self.sequence] if self.sequence else None
+        own = change.sequence if self.sequence and change.sequence not in ((), (None,)) else None
+        later = own is not None and (kept is None or _rank(own) > _rank(kept))
+        return bool(change.at > stored[self.updated_at] or (change.at == stored[self.updated_at] and later))
 
     def is_newer(self, change: Change, stored: Values) -> bool:
         """Whether a row counts as newer than the stored one; without an order it does."""
@@ -632,6 +687,8 @@ class _Order:
     def of(self, change: Change) -> Values:
         """What is stored of the order of a row."""
         columns: Values = {} if self.updated_at is None else {self.updated_at: change.at}
+        if self.deleted is not None:
+            columns[self.deleted] = change.deleted
         if self.sequence is not None:
             columns[self.sequence] = None if change.sequence in ((), (None,)) else change.sequence
         return columns
@@ -661,23 +718,32 @@ def merge_current_snapshot(
     updated_at: str | None = None,
     taken_at: Any = None,
     sequence: str | None = None,
+    deleted: str | None = None,
 ) -> dict[Key, Values]:
     """scd1, feed: snapshot: missing keys of the scope are removed, under the same guards; others merge as changes.
 
-    With ``taken_at``, the rows that it removes must be older.
+    With ``taken_at``, the rows that it removes must be older. With ``deleted``, missing keys are flagged at that time,
+    and one that comes back has only what its rows give.
     """
     usable = _in_scope(rows, meaning)
     if not usable and not meaning.allow_empty:
         raise RefusedError("empty_snapshot")
     there = {change.key for change in usable}
-    stored = [key for key in table if meaning.scope(key)]
+    stored = [key for key in table if meaning.scope(key) and not (deleted and table[key][deleted])]
     gone = [key for key in stored if key not in there and meaning.on_delete != "ignore"]
     if updated_at is not None and taken_at is not None and any(table[key][updated_at] >= taken_at for key in gone):
         raise RefusedError("taken_at")
     if len(gone) > meaning.max_deleted * len(stored):
         raise RefusedError("max_deleted")
     left = {key: values for key, values in table.items() if key not in gone}
-    return merge_current(left, usable, meaning, merges, updated_at, sequence)
+    if deleted is None or updated_at is None:
+        return merge_current(left, usable, meaning, merges, updated_at, sequence)
+    order: Values = {updated_at: taken_at, deleted: True, **({sequence: None} if sequence else {})}
+    flagged = {key: {**table[key], **order} for key in gone}
+    # A key that comes back starts again, also with a row of before its delete, if the snapshot was taken after that.
+    back = {key for key, values in left.items() if values[deleted] and taken_at > values[updated_at] and key in there}
+    left = {key: values for key, values in left.items() if key not in back}
+    return {**merge_current(left, usable, meaning, merges, updated_at, sequence, deleted), **flagged}
 
 
 def _oldest_counts(merges: Mapping[str, str]) -> bool:

@@ -181,6 +181,8 @@ SCD1: list[Change] = [
     ("columns.bucket.merge", "max"),
     ("updated_at", "updated"),
     ("updated_at", "changed_at"),
+    ("deleted", "is_deleted"),
+    ("deleted", "gone"),
     ("sequence", "seq"),
     ("sequence", {"name": "seq", "type": "decimal(38, 0)"}),
     ("on_delete", "ignore"),
@@ -365,6 +367,9 @@ def changed(document: Document, option: str, value: Any) -> Document:
         found["history"] = {**found.get("history", {}), "deleted": "is_deleted" if value == "mark" else None}
         if found["pattern"] == "scd1":
             del found["history"]
+    if option == "deleted":
+        found["on_delete"] = "mark"
+        found.setdefault("updated_at", "updated")
     if option == "overlays":
         found["views"] = {**found.get("views", {}), "overlay": "crm.customer_all"}
     if ":since" in str(value):
@@ -374,7 +379,9 @@ def changed(document: Document, option: str, value: Any) -> Document:
         found["source"]["sequence_by"] = ["file", "pos + 1"] if several else ["lsn"]
         if option == "sequence":
             found.setdefault("updated_at", "updated")
-    if option in {"updated_at", "sequence"} or (option == "late_arriving" and found["source"]["feed"] == "snapshot"):
+    if option in {"updated_at", "deleted", "sequence"} or (
+        option == "late_arriving" and found["source"]["feed"] == "snapshot"
+    ):
         found["source"].setdefault("effective_at", "happened")
     return found
 

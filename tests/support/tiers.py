@@ -92,12 +92,20 @@ ROWS = (
     "lookups_fold",
     "lookups_of_two_keys",
     "maps_without_an_order",
+    "marked_by_two_feeds",
+    "marked_by_two_feeds_column_by_column",
+    "marked_in_partitions",
+    "marked_partial_rows",
+    "marked_snapshot",
+    "marked_with_sequence",
     "partial_rows_with_nulls_and_compare",
     "redelivered_to_one_row_in_columns",
     "without_times",
 )
 # Seeds of make_combined_case.
-COMBINATIONS = (6, 18, 26, 35, 58, 95, 114, 130, 131, 151, 156, 175, 191, 192, 193, 218, 260, 301, 305, 358)
+COMBINATIONS = (
+    6, 7, 18, 26, 35, 58, 95, 114, 130, 131, 151, 156, 175, 191, 192, 193, 218, 260, 267, 301, 305, 358, 387,
+)  # fmt: skip
 MAKE_TEST = frozenset(
     {*ENGINE, *(f"{CASES}[{name}]" for name in ROWS), *(f"{COMBINED}[{seed}]" for seed in COMBINATIONS)}
 )

@@ -22,6 +22,9 @@ def merged(spec: Spec, planned: Mapping[str, int]) -> dict[str, int]:
     if pattern_of(spec).keeps_history:
         updated = planned["closed"] + planned["corrected"]
         return {"inserted": planned["opened"], "updated": updated, "deleted": planned["folded"]}
+    if spec.deleted:  # the rows of deleted keys stay
+        updated = planned["changed"] + planned["deleted"] + planned["returned"]
+        return {"inserted": planned["new"], "updated": updated, "deleted": 0}
     return {
         "inserted": planned["new"],
         "updated": planned.get("changed", 0),

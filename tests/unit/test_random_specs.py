@@ -78,6 +78,11 @@ EXCLUSIVE = (
     ("history.deleted", "on_delete: close"),
     ("history.deleted", "on_delete: ignore"),
     ("source.truncate_when", "on_delete: ignore"),
+    ("deleted", "on_delete: ignore", "on_delete: remove"),
+    ("deleted", "columns.*.merge: min"),
+    ("deleted", "columns.*.merge: max"),
+    ("on_delete: mark", "columns.*.merge: min"),
+    ("on_delete: mark", "columns.*.merge: max"),
     ("quarantine", "expectations.*.on_violation: skip"),
     ("quarantine", "expectations.*.on_violation: fail"),
 )

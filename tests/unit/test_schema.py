@@ -71,6 +71,7 @@ late_arriving: apply
 bad_rows: fail
 conflicts: fail
 updated_at: changed
+deleted: is_deleted
 sequence: {name: lsn, type: bigint}
 audit: {inserted_at: dw_inserted_at, updated_at: dw_updated_at, run_id: dw_run_id}
 snapshot:

@@ -145,6 +145,20 @@ def test_changed_option_is_explained(kind: str, option: str, value: Any, line: l
     assert explained(after, after) == []
 
 
+def test_column_of_marked_deletes_is_added_to_scd1() -> None:
+    before = changed(BASES["1c"], "updated_at", "updated")
+    after = changed(before, "deleted", "is_deleted")
+    add, *_ = lines = explained(before, after)
+    assert len(lines) == 1
+    assert add.splitlines() == [
+        f"deleted: none -> is_deleted: {LACKS}, {STOPS}; take it out of the spec or add it; {KEEP}:",
+        f"    ALTER TABLE {T} ADD COLUMN is_deleted BOOLEAN;",
+        f"    UPDATE {T} SET is_deleted = FALSE;",
+    ]
+    flagged = "rows that is_deleted flags stay, and count as those of keys that are there; delete them first"
+    assert f"on_delete: mark -> remove: {flagged}" in explained(after, before)
+
+
 def test_table_from_before_the_layout_has_none() -> None:
     """spec.json of an earlier version lacks the option; its table has no partitions."""
     document = json.loads(to_json(load(BASES["2c"])))

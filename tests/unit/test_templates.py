@@ -107,6 +107,7 @@ MACRO_FILES = {
     "_macros.sql.j2",
     "_page.html.j2",
     "_plan.sql.j2",
+    "scd1/_mark.sql.j2",
     "scd1/_rows.sql.j2",
     "scd1/_when.sql.j2",
     "scd2/_bounds.sql.j2",
