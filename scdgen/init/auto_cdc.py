@@ -321,7 +321,7 @@ def _put_rules(draft: Draft, flows: Sequence[Flow]) -> None:
             set_option(draft, name, "nulls", "ignore")
     # What a table cannot keep as AUTO CDC does.
     if stored == "SCD TYPE 1" and any(Clause.DELETES in flow.clauses for flow in flows):
-        draft.note("A deleted key is not remembered: a late row, older than the delete, brings it back.", "pattern")
+        _put_deletes(draft)
     if stored == "BITEMPORAL":
         label = (
             "STORED AS BITEMPORAL" if first.label(Clause.STORED) == Clause.STORED else "stored_as_scd_type: bitemporal"
@@ -331,6 +331,25 @@ def _put_rules(draft: Draft, flows: Sequence[Flow]) -> None:
         if Clause.SYSTEM_SEQUENCE in flow.clauses:
             draft.left_out.append(f"{flow.label(Clause.SYSTEM_SEQUENCE)}: scdgen keeps no system time")
     _warn_of_sync_times(draft, first)
+
+
+def _put_deletes(draft: Draft) -> None:
+    """Write how scd1 remembers deletes, as AUTO CDC does."""
+    if "updated_at" not in draft.options:
+        draft.note("A deleted key is not remembered: a late row, older than the delete, brings it back.", "pattern")
+        return
+    draft.put("on_delete", "mark", "AUTO CDC remembers a delete for a while; here its row stays, flagged, for good.")
+    draft.put("deleted", "is_deleted")
+    *schema, table = sql.split_name(draft.options["target"])
+    view = sql.quote_parts((*schema, f"{table}_current"))
+    draft.put("views.current", view, "Without the flagged rows, for readers.")
+    # A delete of an unknown key has NULL in its other columns.
+    for name, options in draft.options["columns"].items():
+        required = isinstance(options, dict) and options.get("nullable") is False
+        if required and name not in (*draft.options["keys"], draft.options["updated_at"]):
+            del options["nullable"]
+            draft.options["columns"][name] = options if len(options) > 1 else options["type"]
+            draft.left_out.append(f"{name}: nullable: false: a delete of a key that the table lacks gives no value")
 
 
 def _meant(draft: Draft, columns: Columns, option: str) -> list[str]:

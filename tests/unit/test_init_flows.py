@@ -341,11 +341,11 @@ def test_what_is_likely_to_be_wrong_is_said(
     load_spec_text(out)
 
 
-def test_deletes_of_type_1_are_not_remembered(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_deletes_of_type_1_are_remembered(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     text = "APPLY CHANGES INTO a.t FROM b.s KEYS (id) APPLY AS DELETE WHEN op = 'D' SEQUENCE BY n STORED AS SCD TYPE {}"
-    note = "# A deleted key is not remembered: a late row, older than the delete, brings it back.\n"
-    assert note in draft(capsys, tmp_path, "f.sql", text.format(1))[0]
-    assert note not in draft(capsys, tmp_path, "f.sql", text.format(2))[0]
+    of_type_1, of_type_2 = (spec_of(capsys, tmp_path, "f.sql", text.format(kind)) for kind in (1, 2))
+    assert (of_type_1.on_delete, of_type_1.deleted, of_type_1.views.current) == ("mark", "is_deleted", "a.t_current")
+    assert (of_type_2.on_delete, of_type_2.views.current) == (None, None)
 
 
 @pytest.mark.parametrize(
