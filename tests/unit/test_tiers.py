@@ -76,6 +76,7 @@ NEVER = {
     "scd2/_sequence.sql.j2: {% elif extract.corrects_values %} (else)'",
     "scd2/_sequence.sql.j2: {% elif extract.corrects_values and extract.own_time %} (if)",
     'views.sql.j2: {% set at = "_scd_at" if ctx.hides_at else "at" %} (inline if)',
+    'scd2/_header.sql.j2: + (["a delete from before the change that completed an infer (inline if)',
 }
 # Options that they do not have -> the tests of `make test` that do.
 OPTIONS = {
