@@ -87,6 +87,17 @@ class Query(Model):
     rows: str
 
 
+def run_columns(spec: Spec) -> list[list[str]]:
+    """Return the columns that differ with each run, in groups in which a run has one value of a type."""
+    recorded = [name for _, name in spec.recorded_columns] if records_now(spec) else []
+    return [names for names in (recorded, [name for _, name in spec.audit.names()]) if names]
+
+
+def records_now(spec: Spec) -> bool:
+    """Whether the recorded time of a run is that of a clock, which no case can know."""
+    return spec.recorded is not None and not sql.expression(spec.recorded.at).params
+
+
 class Case(Model):
     """One scenario: with a spec of its own, or one of a file, whose table and sources it then has."""
 
@@ -190,9 +201,9 @@ class Case(Model):
 
     @property
     def expected_types(self) -> dict[str, str]:
-        """``name -> type`` of the cells of a file's target after a batch: those of ``audit`` are numbers of batches."""
+        """``name -> type`` of the cells of a file's target after a batch: those of runs are numbers of batches."""
         assert self._spec is not None
-        return {**self.stored_types, **{name: "int" for _, name in self._spec.audit.names()}}
+        return {**self.stored_types, **{name: "int" for names in run_columns(self._spec) for name in names}}
 
     def _check_counts(self, batch: Batch) -> None:
         known = pattern_of(self._spec).actions(self._spec) if self._spec else MERGED

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal, Protocol
 
 from scdgen import sql
 from scdgen.cases.block import Block, Row, format_block, parse_block
-from scdgen.cases.format import MERGED, Again, Batch, Case
+from scdgen.cases.format import MERGED, Again, Batch, Case, records_now, run_columns
 from scdgen.compile.compile import render_statements
 from scdgen.compile.render import Compiler
 from scdgen.errors import DataError, EngineError
@@ -167,7 +168,7 @@ class _Table:
 
     def __init__(self, case: Case, world: World):
         self.case, self.world = case, world
-        self.runs = RunNumbers()
+        self.runs: dict[str, RunNumbers] = {}  # by the name of a column
         self.spec = case.spec_of(case.batches[0])
 
     def put(self, name: str, text: str) -> None:
@@ -218,6 +219,9 @@ class _Table:
         if again is not None and again.error is not None:
             self._refuse(place, batch, again.error)
             return
+        if self.spec.recorded and not records_now(self.spec):  # the time of the batch is that of stored rows by now
+            self._refuse(place, batch, "recorded_order")
+            return
         before = self._rows()
         second = self._run(place, batch)
         self._note_run(place, number)
@@ -229,9 +233,11 @@ class _Table:
 
     def _note_run(self, place: str, number: int) -> None:
         """Number the run that wrote the newest rows. All rows that a run writes have one time and one id of it."""
-        if names := {name for _, name in self.spec.audit.names()}:
+        for names in run_columns(self.spec):
             places = [index for index, name in enumerate(self.world.columns(self.case.target)) if name in names]
-            several = self.runs.note([tuple(row[index] for index in places) for row in self._rows()], number)
+            numbers = self.runs.setdefault(names[0], RunNumbers())
+            self.runs |= dict.fromkeys(names, numbers)
+            several = numbers.note([tuple(row[index] for index in places) for row in self._rows()], number)
             if several and number:
                 raise Difference(f"{place}: the rows have several times or ids of one run")
 
@@ -295,12 +301,13 @@ class _Table:
         block = parse_block(text)
         types, found = self.world.read(query)
         # The time and the id of a run differ each time, so compare the number of the run instead.
-        of_runs = [name for _, name in self.spec.audit.names() if name in types]
-        if of_runs:
-            numbered = [name in of_runs for name in types]
-            types |= dict.fromkeys(of_runs, "int")
+        of_runs = [self.runs.get(name) if name in chain(*run_columns(self.spec)) else None for name in types]
+        if any(of_runs):
+            types = {
+                name: "int" if of_run else kind for (name, kind), of_run in zip(types.items(), of_runs, strict=True)
+            }
             found = [
-                tuple(self.runs.of(value) if is_run else value for value, is_run in zip(row, numbered, strict=True))
+                tuple(of_run.of(value) if of_run else value for value, of_run in zip(row, of_runs, strict=True))
                 for row in found
             ]
         if tuple(types) != block.columns:

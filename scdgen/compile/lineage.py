@@ -82,6 +82,7 @@ def lineage(spec: Spec) -> Lineage:
         "keys": keys, "time": time, "until": until, "tracked": tracked, "changes": _all([keys, differs, deletes]),
         "deletes": deletes, "run": run, "sequence": sequence,
         "now": (Input("value", "current_timestamp()"),), "id": (Input("value", "uuid()"),),
+        "recorded": seen.inputs(spec.recorded.at) or (Input("value", spec.recorded.at),) if spec.recorded else (),
     }  # fmt: skip
     # 3. The columns that the pattern adds after those of the spec.
     for column in pattern_of(spec).columns(spec)[len(spec.columns) :]:

@@ -386,7 +386,7 @@ def broken_rows(spec: Spec, rule: str) -> Diagnose | None:
     sample = (*rows.keys, *(("_scd_at",) if by_time else ()), *(("_scd_sets",) if rule == "unknown_column" else ()))
     return Diagnose(
         rule,
-        source.target,
+        source.now,
         rows,
         sample,
         broken,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -11,7 +11,7 @@ from scdgen.compile.compile import Compiled
 from scdgen.compile.queries import evolve_script, required_rows, source_counts
 from scdgen.compile.statements import Script, Statement
 from scdgen.facts.columns import Target
-from scdgen.facts.variables import OF_RUN, RUN_ID
+from scdgen.facts.variables import OF_RUN, RECORDED_ORDER, RUN_ID
 
 
 class Part(Enum):
@@ -79,46 +79,48 @@ def _steps(
     compiled: Compiled, existing: Existing | None, infer: bool, counts_source: bool, run_id: str | None
 ) -> Iterator[Step]:
     spec, files, compiler = compiled.spec, compiled.files, compiled.compiler
-    if variables := tuple(_set_once((files.create, files.infer, files.merge, files.rejects), run_id)):
+    of_run = {*OF_RUN, *(sql.expression(spec.recorded.at).params if spec.recorded else ())}
+    scripts = (files.create, files.infer, files.merge, files.rejects)
+    if variables := tuple(_set_once(scripts, of_run - (set() if existing else {RECORDED_ORDER}), run_id)):
         yield Step(Part.RUN, variables)
     if existing is None:
-        yield Step(Part.TABLE, _own_texts(files.create))
+        yield Step(Part.TABLE, _own_texts(files.create, of_run))
     else:
         # Add the columns first: a row that the spec requires has values for them.
         changes = evolve_script(spec, existing.additions, existing.adopt, compiler).texts
         added = map(compiler.render_query, required_rows(spec, existing.lacks))
         yield Step(Part.TABLE, (*changes, *added))
     if infer:
-        yield Step(Part.MEMBERS, _own_texts(files.infer))
+        yield Step(Part.MEMBERS, _own_texts(files.infer, of_run))
     yield Step(Part.PLAN)
     views = files.views.texts
     if views:
         yield Step(Part.VIEWS, views)
-    *before, merge = _own_texts(files.merge)
+    *before, merge = _own_texts(files.merge, of_run)
     yield Step(Part.VARIABLES, tuple(before))
     if query := source_counts(spec, wanted=counts_source):
         yield Step(Part.COUNTS, (compiler.render_query(query),))
     # Write rejected rows before the MERGE, so that they are kept if it fails.
     if files.rejects.statements:
-        yield Step(Part.REJECTS, _own_texts(files.rejects))
+        yield Step(Part.REJECTS, _own_texts(files.rejects, of_run))
     yield Step(Part.MERGE, (merge,))
     if views and existing is not None and existing.additions:  # afterwards, because a failure drops the columns again
         yield Step(Part.NEW_COLUMNS, views)
 
 
-def _is_of_run(statement: Statement) -> bool:
+def _is_of_run(statement: Statement, names: Container[str]) -> bool:
     """Whether a statement declares or sets a variable that all files of a run share."""
-    return (statement.declares or statement.sets) and statement.name in OF_RUN
+    return (statement.declares or statement.sets) and statement.name in names
 
 
-def _own_texts(script: Script) -> tuple[str, ...]:
+def _own_texts(script: Script, of_run: Container[str]) -> tuple[str, ...]:
     """Return the statements of a file without those that set the variables of the run."""
-    return tuple(statement.text for statement in script.statements if not _is_of_run(statement))
+    return tuple(statement.text for statement in script.statements if not _is_of_run(statement, of_run))
 
 
-def _set_once(scripts: Iterable[Script], run_id: str | None) -> Iterator[str]:
-    """Yield the statements that set the variables of the run, each once: a file that is pasted sets its own."""
-    listed = (statement for script in scripts for statement in script.statements if _is_of_run(statement))
+def _set_once(scripts: Iterable[Script], names: Container[str], run_id: str | None) -> Iterator[str]:
+    """Yield the statements that set variables of the run, each once: a file that is pasted sets its own."""
+    listed = (statement for script in scripts for statement in script.statements if _is_of_run(statement, names))
     found = {(statement.kind, statement.name): statement for statement in listed}
     for statement in found.values():
         given = statement.sets and statement.name == RUN_ID and run_id is not None

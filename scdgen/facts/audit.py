@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scdgen import sql
@@ -43,10 +42,6 @@ class Audit:
     def names(self) -> list[str]:
         """Return the names, for an INSERT."""
         return [name for _, name in self.columns]
-
-    def leave_out(self, columns: Iterable[Target]) -> tuple[str, ...]:
-        """Return the names of the other columns of a table."""
-        return tuple(column.name for column in columns if column.name not in self.names)
 
     @property
     def values(self) -> list[str]:

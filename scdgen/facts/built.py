@@ -23,6 +23,8 @@ class Source:
     """The spec, for one of its sources."""
     target: str
     """The quoted name of the table."""
+    now: str
+    """What its rows of now are read from: the table, or those of its rows that no run has superseded."""
     columns: Mapping[str, Field]
     """Every column of the spec, by its name."""
     keys: tuple[Field, ...]
@@ -54,15 +56,17 @@ class Source:
         history = _history(spec, columns, keys) if spec.keeps_history else None
         times = history.times if history else None
         rows = read_rows(spec, columns, times, partitions)
+        session, target = Session.of(spec, rows, times, partitions), sql.quote_parts(spec.target_parts)
         return cls(
             spec=spec,
-            target=sql.quote_parts(spec.target_parts),
+            target=target,
+            now=session.recorded.now(target) if session.recorded else target,
             columns=columns,
             keys=keys,
             fields=tuple(columns[name] for name in source.source_columns(spec)),
             history=history,
             rows=rows,
-            session=Session.of(spec, rows, times, partitions),
+            session=session,
             in_partitions=variables.in_partitions(partitions),
             bound=variables.batch_bound(spec, times) if times else "",
             own_time=source.own_time(spec),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from scdgen import sql
 from scdgen.facts.base import Facts, Head
 from scdgen.facts.history import Times
+from scdgen.facts.recorded import Recorded
 from scdgen.model.spec import Spec
 
 
@@ -20,7 +21,7 @@ class Check:
     """The form of its query: ``rows``, ``repeated`` or ``neighbours``.
 
     These are rows that meet the condition, groups of ``columns`` with more than one row, and versions that meet it next
-    to the following one of their key.
+    to the following one of their key. ``recorded`` is for rows that meet it next to the one that superseded them.
     """
     why: str
     """What holds if it passes, as a comment in checks.sql."""
@@ -117,6 +118,15 @@ VERSION_CHECKS = (
             "set it again with the expression of this check in checks.sql"
         ),
     ),
+    Check(
+        "recorded_order",
+        "recorded",
+        why="rows of one key and start were held one after the other, and a row that is superseded is not current.",
+        hint=(
+            "usually rows that something else than a run has changed; end each at the recorded time of the next one, "
+            "and set the flag of open versions in the rows of now alone"
+        ),
+    ),
 )
 """The checks of a table with versions, besides the one for NULL."""
 
@@ -149,6 +159,13 @@ class Checks(Facts, template="checks.sql.j2"):
     """The column with the hash of a version; ``None`` without one."""
     row_hash: str | None = None
     """The expression for that hash; ``None`` without the column."""
+    recorded: Recorded | None = None
+    """The columns of ``history.recorded``; ``None`` without them."""
+
+    @property
+    def now(self) -> str:
+        """Return what the checks of versions read: the table, or its rows of now."""
+        return self.recorded.now(self.target) if self.recorded else self.target
 
 
 @dataclass(frozen=True)

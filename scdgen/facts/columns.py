@@ -124,9 +124,10 @@ def equal(
     return [f"{left}.{name} {operator} {right}.{other}" for name, other in pairs]
 
 
-Inputs = Literal["keys", "time", "until", "tracked", "changes", "deletes", "run", "sequence", "now", "id"]
+Inputs = Literal["keys", "time", "until", "tracked", "changes", "deletes", "run", "sequence", "now", "id", "recorded"]
 """Inputs of a column: the keys, the effective time, the end of a row, the tracked columns, all that opens or ends a
-version, the flag of deletes, the time of the run, the order of rows of one time; when the run was, and its id."""
+version, the flag of deletes, the time of the run, the order of rows of one time; when the run was, and its id; its time
+by ``history.recorded``."""
 
 
 @dataclass(frozen=True)

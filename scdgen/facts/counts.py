@@ -3,7 +3,8 @@
 A key is *new* if the table has no version of it, *deleted* if it is current before a run and not after, *returned* if
 it is current after and not before, *changed* if anything else is written of it, and *unchanged* if the source has it
 and nothing is. A version is *opened*, *closed* (it was open), *corrected* (any other change of it) or *folded* (made
-redundant and removed).
+redundant and removed). With ``history.recorded``, the stored row of a version that is closed, corrected or folded is
+*superseded*; what the first two become is written as a new row.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ CHANGES = ("new", "changed", "deleted", "returned")
 KEYS = (*CHANGES, "unchanged")
 VERSIONS = ("opened", "closed", "corrected", "folded")
 ROW_CHANGES = ("new", "changed", "deleted")  # of a table that remembers no deleted keys
+SUPERSEDED = "superseded"  # rows that a run ended on the second axis of time
 REFRESHED = "refreshed"  # versions of which only the end was set to the time of the run
 
 

@@ -35,6 +35,7 @@ class Times:
     start: str
     end: str
     zone: str
+    open_flag: str | None
 
     def __init__(self, spec: Spec):
         self.history = spec.history
@@ -42,6 +43,15 @@ class Times:
         self.start = sql.quote(spec.history.valid_from)
         self.end = sql.quote(spec.history.valid_to)
         self.zone = spec.time_zone
+        # Superseded rows are not open, but may have an open end. Where the flag places files, it tells these apart.
+        self.open_flag = self.flagged if spec.recorded and spec.separates_open else None
+
+    @property
+    def flagged(self) -> str:
+        """Return the condition that the flag of a version says that it is open, to follow an alias and a dot."""
+        assert self.history.is_current is not None
+        name = sql.quote(self.history.is_current.name)
+        return name if self.history.is_current.open is True else f"{name} = {self.flag_of(True)}"
 
     @property
     def open_end(self) -> str | None:
@@ -134,9 +144,7 @@ class Times:
         """Return the condition that a stored version is open; ``alias`` is empty in statements without one."""
         of = f"{alias}." if alias else ""
         if self.by_run:
-            assert self.history.is_current is not None
-            flag = f"{of}{sql.quote(self.history.is_current.name)}"
-            return flag if self.history.is_current.open is True else f"{flag} = {self.flag_of(True)}"
+            return f"{of}{self.flagged}"
         end = f"{of}{self.end}"
         return f"{end} = {self.open_end}" if self.open_end else f"{end} IS NULL"
 
@@ -152,7 +160,8 @@ class Times:
         variables are constants when it plans the scan.
         """
         ends = f"{alias}.{self.end} >= {bound}"
-        return ends if self.open_end else f"({self.is_open(alias)} OR {ends})"
+        is_open = f"{alias}.{self.open_flag}" if self.open_flag else self.is_open(alias)
+        return ends if self.open_end else f"({is_open} OR {ends})"
 
     def flag(self, next_start: str) -> str:
         """Return the flag for a ``next_start`` that is NULL while the version is open."""

@@ -10,6 +10,7 @@ from scdgen.facts.base import Facts, Head
 from scdgen.facts.built import Source
 from scdgen.facts.columns import Target, cast, names_of
 from scdgen.facts.environment import Environment
+from scdgen.facts.recorded import Recorded
 from scdgen.facts.source import literal, unknown_key
 from scdgen.sql.layout import named_as, negated
 
@@ -22,12 +23,16 @@ class Infer(Facts, template="infer.sql.j2"):
     """The header of the file."""
     target: str
     """The quoted name of the table."""
+    now: str
+    """What stored versions are read from: the table, or its rows of now."""
+    type: str
+    """The type of the start of a version."""
     facts: str
     """The quoted name of the table with the facts."""
     keys: tuple[str, ...]
     """The quoted names of the keys."""
     columns: tuple[str, ...]
-    """The quoted names of the columns that an insert writes, besides those of ``audit``."""
+    """The quoted names of the columns that an insert writes, besides those that are set to variables of the run."""
     given: tuple[str, ...]
     """The keys of a fact, each with its name."""
     at: str
@@ -52,6 +57,8 @@ class Infer(Facts, template="infer.sql.j2"):
     """The column with the start of a version."""
     audit: Audit
     """The columns that are set to variables of the run."""
+    recorded: Recorded | None
+    """The columns of ``history.recorded``, likewise; ``None`` without them."""
 
     @classmethod
     def of(cls, source: Source, columns: tuple[Target, ...]) -> Infer | None:
@@ -66,9 +73,11 @@ class Infer(Facts, template="infer.sql.j2"):
         return cls(
             head=Head.of(spec),
             target=source.target,
+            now=source.now,
+            type=times.type,
             facts=sql.quote_parts(sql.split_name(inferred.fact)),
             keys=source.key_names,
-            columns=source.session.audit.leave_out(columns),
+            columns=tuple(column.name for column in columns if column.name not in source.session.stamps),
             given=tuple(named_as(cast(exprs[key.name], key.type), key.name) for key in history.keys),
             at=cast(sql.expression(inferred.at).text, times.type),
             environment=source.rows.environment,
@@ -83,6 +92,7 @@ class Infer(Facts, template="infer.sql.j2"):
             flag=history.columns["inferred"],
             start=times.start,
             audit=source.session.audit,
+            recorded=source.session.recorded,
         )
 
 
@@ -95,13 +105,15 @@ class Unknown(Facts, template="unknown.sql.j2"):
     key: tuple[str, ...]
     """The quoted names of its key."""
     columns: tuple[str, ...]
-    """The quoted names of the columns that an insert writes, besides those of ``audit``."""
+    """The quoted names of the columns that an insert writes, besides those that are set to variables of the run."""
     values: tuple[str, ...]
     """The columns of its row, and its times, each with its name."""
     version: tuple[str, ...]
     """All columns, computed from these, each with its name."""
     audit: Audit
     """The columns that are set to variables of the run."""
+    recorded: Recorded | None
+    """The columns of ``history.recorded``, likewise; ``None`` without them."""
 
     @classmethod
     def of(cls, source: Source, columns: tuple[Target, ...]) -> Unknown | None:
@@ -113,7 +125,7 @@ class Unknown(Facts, template="unknown.sql.j2"):
         return cls(
             target=source.target,
             key=source.key_names,
-            columns=source.session.audit.leave_out(columns),
+            columns=tuple(column.name for column in columns if column.name not in source.session.stamps),
             values=(
                 *(named_as(literal(members.get(field.name), field.type), field.name) for field in fields),
                 named_as(history.times.beginning, "_scd_at"),
@@ -121,4 +133,5 @@ class Unknown(Facts, template="unknown.sql.j2"):
             ),
             version=(*names_of(fields), *history.opened("_scd_at", "_scd_next", inferred=False)),
             audit=source.session.audit,
+            recorded=source.session.recorded,
         )

@@ -38,6 +38,7 @@ ADVICE = {
     "reserved_key": "it is that of members.unknown; fix the source, or leave such rows out by source.where",
     "outside_scope": "fix the source or the scope, or leave such rows out by source.where",
     "max_deleted": "raise snapshot.max_deleted if that is right",
+    "recorded_order": "give a later time by history.recorded.at, or set the clock right",
     "taken_at": "run snapshots in the order in which they were taken",
 }
 _ADVICE_IN_JOIN = {
@@ -127,6 +128,6 @@ def _find_advice(spec: Spec, rule: str, what: str) -> str | None:
     deletes = spec.source.delete_when is not None and spec.deletes != "ignore"
     if rule == "conflict" and (deletes or spec.source.truncate_when is not None):
         return _CONFLICT_WITH_DELETES
-    if rule == "null_time" and "snapshot.taken_at" in what:
+    if rule == "null_time" and ("snapshot.taken_at" in what or "history.recorded.at" in what):
         return "give it a time"
     return ADVICE.get(rule)

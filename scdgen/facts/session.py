@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from scdgen.facts import variables
 from scdgen.facts.audit import Audit
 from scdgen.facts.history import Times
+from scdgen.facts.recorded import Recorded
 from scdgen.facts.row_rules import Rows
 from scdgen.facts.variables import Partition, Variable
 from scdgen.model.spec import Spec
@@ -32,6 +33,13 @@ class Session:
     """The rows."""
     audit: Audit
     """The columns that a MERGE sets to variables of the run; a plan sets none."""
+    recorded: Recorded | None
+    """The columns of ``history.recorded``, likewise; ``None`` without them."""
+
+    @property
+    def stamps(self) -> tuple[str, ...]:
+        """Return the names of the columns that are set to variables of the run."""
+        return (*(self.recorded.names if self.recorded else ()), *self.audit.names)
 
     @classmethod
     def of(cls, spec: Spec, rows: Rows, times: Times | None, partitions: tuple[Partition, ...]) -> Session:
@@ -47,4 +55,5 @@ class Session:
             batch_where=rows.join.tables[0].where if rows.join else rows.where,
             rows=rows,
             audit=Audit.of(spec),
+            recorded=Recorded.of(spec, times),
         )

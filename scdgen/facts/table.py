@@ -72,7 +72,8 @@ def _table_properties(spec: Spec, columns: tuple[Target, ...]) -> dict[str, str]
     if len(spec.columns) <= 26 or wanted in properties or not spec.rules.keeps_history:
         return properties
     # Delta keeps minimum and maximum of 32 columns only: in a wide table, name those that files are skipped by.
-    skipped_by = [*spec.keys, spec.history.valid_from, spec.history.valid_to, *spec.table.cluster_by]
+    recorded = [name for _, name in spec.recorded_columns]
+    skipped_by = [*spec.keys, spec.history.valid_from, spec.history.valid_to, *recorded, *spec.table.cluster_by]
     return {**properties, wanted: ",".join(dict.fromkeys(map(sql.quote, skipped_by)))}
 
 

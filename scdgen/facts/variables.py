@@ -15,7 +15,9 @@ from scdgen.model.spec import Spec
 
 RUN_ID, RUN_AT = "_scd_run_id", "_scd_run_at"
 """The variables with the id of the run, which its commits have, and with its time."""
-OF_RUN = frozenset({RUN_ID, RUN_AT})
+RECORDED_AT, RECORDED_ORDER = "_scd_recorded_at", "_scd_recorded_order"
+"""The variables with its time by ``history.recorded``, and with the test that this is the latest."""
+OF_RUN = frozenset({RUN_ID, RUN_AT, RECORDED_AT, RECORDED_ORDER})
 """The variables that are of the run, and not of one of its files: a run sets each once."""
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scdgen import sql
 from scdgen.facts import source
 from scdgen.facts.base import Facts, Head
 from scdgen.facts.columns import Field, cast
 from scdgen.facts.history import Times
+from scdgen.facts.recorded import Recorded
 from scdgen.model.spec import Spec
 
 
@@ -35,11 +36,24 @@ class Read:
     """Whether equal neighbours are shown as one version."""
     firsts: frozenset[str] = frozenset()
     """The columns that such a version has from the first of them; the others are from the last."""
+    recorded: Recorded | None = None
+    """The columns of ``history.recorded``; ``None`` without them."""
+    known_at: str | None = None
+    """The expression for a time: the rows that were held then are read; ``None`` for the rows of now."""
+
+    @property
+    def rows(self) -> str:
+        """Return what the rows are read from: the table, or those of its rows that are held now, or were at a time."""
+        return self.recorded.held(self.target, self.known_at) if self.recorded else self.target
 
     @property
     def relation(self) -> str:
-        """Return what the rows are read from: the table, or the step in which equal neighbours are one."""
-        return "folded" if self.folds else self.target
+        """Return what versions are read from: these rows, or the step in which equal neighbours are one."""
+        return "folded" if self.folds else self.rows
+
+    def known(self, at: str) -> Read:
+        """Return how to read the rows that were held at a time."""
+        return replace(self, known_at=at)
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ _KINDS: dict[Any, str] = {
     tuple: "a list",
     spec.Flag: "a name, a mapping, null",
     spec.Sequence: "a name, a mapping",
+    spec.Recorded: "`true`, a mapping, null",
 }
 
 
@@ -143,6 +144,8 @@ class _Generator(GenerateJsonSchema):
         made = super().model_schema(schema)
         made["description"] = made["description"].replace("``", "`")
         model = schema["cls"]
+        if issubclass(model, spec.Switched):
+            return {"anyOf": [{"type": "boolean"}, made]}
         if not issubclass(model, spec.ShortForm):
             return made
         text = {k: v for k, v in made["properties"][model.given_as].items() if k not in {"default", "description"}}

@@ -24,6 +24,7 @@ STEPS = {
     "known", "marked", "runs", "versions", "staged", "snapshot", "stored", "latest", "compared", "lives", "filled",
     "neighbours", "rejected", "folded", "incoming", "judged", "kept", "emptied", "remaining", "t", "s", "c", "n", "o",
 }  # fmt: skip
+RECORDED_STEP = "recorded"  # of history.recorded
 # Those of source.join, besides its aliases.
 JOIN_STEPS = {"periods", "changed", "boundaries", "spans"}
 
@@ -102,8 +103,9 @@ def _source(spec: Spec) -> Found:
     if source.table and _folded(source.table) == _folded(spec.target):
         yield ("source", "table"), "table: is the target itself, which cannot be merged into itself; name another table"
     # Without a schema, the name of a step would be taken for the step.
+    steps = STEPS | ({RECORDED_STEP} if spec.recorded else set())
     for place, name in ((("source", "table"), source.table), (("target",), spec.target)):
-        if name and len(parts := sql.split_name(name)) == 1 and parts[0].lower() in STEPS:
+        if name and len(parts := sql.split_name(name)) == 1 and parts[0].lower() in steps:
             yield place, f"'{name}' is the name of a step of the generated SQL; write its schema before it"
 
 
@@ -298,11 +300,33 @@ def _columns(spec: Spec) -> Found:
             yield place, message
         seen.setdefault(name.lower(), name)
     seen |= {name.lower(): name for name in spec.rules.added_columns(spec)}
+    for option, name in spec.recorded_columns:
+        if name.lower() in seen:
+            message = f"{option}: '{name}' is already a column; name the column of recorded otherwise"
+            yield ("history", "recorded", option), message
+        seen.setdefault(name.lower(), name)
     for option, name in spec.audit.names():
         if name.lower() in seen:
             message = f"{option}: '{name}' is already a column; name the audit column otherwise"
             yield ("audit", option), message
         seen.setdefault(name.lower(), name)
+
+
+def _recorded(spec: Spec) -> Found:
+    """Yield options that do not go with ``history.recorded``: they would write rows of which nothing changes."""
+    if spec.recorded is None:
+        return
+    place = ("history", "recorded")
+    if spec.history.open_end == "last_run":
+        what = "every run writes the end of every open version; write null or a literal"
+        yield ("history", "open_end"), f"open_end: last_run is not with recorded, where {what}"
+    read = sql.expression(spec.recorded.at)
+    if read.names and not read.tables:
+        what = f"'{'.'.join(min(read.names))}' is a column, and the time is one for the whole run"
+        yield (*place, "at"), f"at: {what}; write a param, such as :recorded_at"
+    if read.params and (spec.members.inferred or spec.members.unknown):
+        what = "reads a param, which create.sql and infer.sql do not set"
+        yield (*place, "at"), f"at: {what}; leave it out, or leave out members"
 
 
 def _compare(spec: Spec) -> Found:
@@ -345,7 +369,8 @@ def _table(spec: Spec) -> Found:
 
 
 def _all_columns(spec: Spec) -> list[str]:
-    return [*spec.columns, *spec.rules.added_columns(spec), *(name for _, name in spec.audit.names())]
+    last = [*spec.recorded_columns, *spec.audit.names()]
+    return [*spec.columns, *spec.rules.added_columns(spec), *(name for _, name in last)]
 
 
 def _params(spec: Spec) -> Found:
@@ -560,8 +585,8 @@ def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
 
 
 RULES: tuple[Callable[[Spec], Found], ...] = (
-    _source, _schema, _refused, _snapshot, _versions, _join, _pattern, _keys, _columns, _compare, _table, _params,
-    _dates, _volatile, _names, _overlays, _lookups, _expectations, _members,
+    _source, _schema, _refused, _snapshot, _versions, _join, _pattern, _keys, _columns, _recorded, _compare, _table,
+    _params, _dates, _volatile, _names, _overlays, _lookups, _expectations, _members,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case

@@ -36,6 +36,7 @@ from scdgen.sql.zones import time_zone
 
 RESERVED_PREFIX = "_scd_"
 TYPE_FORMAT = "spark-type"  # in the JSON Schema, where one definition replaces each Spark type
+CLOCK = "current_timestamp()"
 DEFAULT_PROPERTIES = {"delta.enableDeletionVectors": "true"}  # of the table, unless table.properties says otherwise
 
 
@@ -62,6 +63,15 @@ class ShortForm(Model):
         return {cls.given_as: value} if isinstance(value, str) else value
 
 
+class Switched(Model):
+    """A model that a spec can write as ``true``, for its defaults."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expand(cls, value: object) -> object:
+        return {} if value is True else value
+
+
 def _reads_as(read: Callable[[str], object]) -> AfterValidator:
     def check(text: str) -> str:
         read(text)
@@ -81,6 +91,10 @@ def _plain(value: object) -> object:
 
 def _listed(value: object) -> object:
     return [value] if isinstance(value, str) else value
+
+
+def _off_is_none(value: object) -> object:
+    return None if value is False else value
 
 
 def _one_or_each(value: object) -> str:
@@ -426,6 +440,28 @@ class Sequence(ShortForm):
     )
 
 
+class Recorded(Switched):
+    """The second axis of time: from when until when the table held a row."""
+
+    from_: Name = Field(
+        default="recorded_from",
+        alias="from",
+        description="The timestamp column with the time of the run that wrote the row.",
+    )
+    to: Name = Field(
+        default="recorded_to",
+        description="The timestamp column with the time of the run that superseded the row; NULL in the rows of now.",
+    )
+    at: Annotated[Expression, Option(over=Rows.NONE, may_vary=True, stored=NEW_ROWS)] = Field(
+        default=CLOCK,
+        description="The time of a run, evaluated once; it must be later than every stored one.",
+    )
+
+    def names(self) -> tuple[tuple[str, str], ...]:
+        """Return (option, column name) of each column, in the table's order."""
+        return (("from", self.from_), ("to", self.to))
+
+
 class History(Model):
     """The history columns (scd2)."""
 
@@ -464,6 +500,12 @@ class History(Model):
         description="A column with the `sequence_by` of the row that opened the version: a row of the same key and "
         "time that comes in a later batch counts only if its own is greater. NULL, of a feed without `sequence_by`, is "
         "less than any; what is not stored is not compared.",
+    )
+    recorded: Annotated[Recorded | None, BeforeValidator(_off_is_none), Option(in_json="if_set")] = Field(
+        default=None,
+        description="`true`, or the names of two columns: a second axis of time. No stored value is overwritten: a row "
+        "that a run changes is ended at the run's time, and what it becomes is a new row. The rows without such an "
+        "end are the table of a spec without the option.",
     )
 
     def names(self) -> tuple[tuple[str, str], ...]:
@@ -1048,6 +1090,16 @@ class Spec(Model):
             return ()
         inferred = self.members.inferred
         return (*self.history.names(), *((("inferred", inferred.flag),) if inferred else ()))
+
+    @property
+    def recorded(self) -> Recorded | None:
+        """Return the columns of the second axis of time; ``None`` without one, or without history."""
+        return self.history.recorded if self.keeps_history else None
+
+    @property
+    def recorded_columns(self) -> tuple[tuple[str, str], ...]:
+        """Return (option, column name) of each of them, in the table's order; none without them."""
+        return self.recorded.names() if self.recorded else ()
 
     @property
     def stored_sequence(self) -> Sequence | None:

@@ -15,8 +15,9 @@ from scdgen.facts.base import Facts
 from scdgen.facts.built import Source
 from scdgen.facts.checks import KEY_NOT_NULL, UNIQUE_KEY, Checks, row_checks
 from scdgen.facts.columns import Target
-from scdgen.facts.counts import REFRESHED, Counts
+from scdgen.facts.counts import REFRESHED, SUPERSEDED, Counts
 from scdgen.facts.plan import PlanFacts, PlanShape
+from scdgen.facts.recorded import recorded_columns
 from scdgen.facts.views import Read
 from scdgen.model.registry import PatternRules, rules_of
 from scdgen.model.spec import Spec
@@ -50,7 +51,7 @@ class Pattern(PatternRules, ABC):
 
     def split_counts(self, spec: Spec, counted: Mapping[str, int]) -> Counts:
         """Split the counts of a plan or a run into those of keys and those of versions; 0 for one that is missing."""
-        of_versions = {*self.written_actions, REFRESHED} if self.keeps_history else set()
+        of_versions = {*self.written_actions, REFRESHED, SUPERSEDED} if self.keeps_history else set()
         listed = {action: counted.get(action, 0) for action in self.actions(spec)}
         return Counts(
             {action: number for action, number in listed.items() if action not in of_versions},
@@ -59,7 +60,7 @@ class Pattern(PatternRules, ABC):
 
     def columns(self, spec: Spec) -> tuple[Target, ...]:
         """Return every column of the target, in the table's order."""
-        return (*self.planned_columns(spec), *audit_columns(spec))
+        return (*self.planned_columns(spec), *recorded_columns(spec), *audit_columns(spec))
 
     @abstractmethod
     def planned_columns(self, spec: Spec) -> tuple[Target, ...]:

@@ -13,7 +13,7 @@ from scdgen.facts.base import Facts, Head
 from scdgen.facts.built import Source
 from scdgen.facts.checks import KEY_NOT_NULL, VERSION_CHECKS, Checks, own_checks
 from scdgen.facts.columns import Field, Inputs, Target, aliased, equal, names_of
-from scdgen.facts.counts import KEYS, REFRESHED, VERSIONS
+from scdgen.facts.counts import KEYS, REFRESHED, SUPERSEDED, VERSIONS
 from scdgen.facts.guards import Guards, refuse_empty
 from scdgen.facts.history import History, Times
 from scdgen.facts.plan import PlanFacts, PlanShape
@@ -27,7 +27,7 @@ from scdgen.facts.session import Session
 from scdgen.facts.source import flags_deletes
 from scdgen.facts.views import Read
 from scdgen.model.option import Need
-from scdgen.model.registry import HISTORY, TRACKED, Found, names_as_json, register
+from scdgen.model.registry import HISTORY, RECORDED, TRACKED, Found, names_as_json, register
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import Pattern
 from scdgen.patterns.scd2_changes import Scd2Changes
@@ -37,6 +37,29 @@ from scdgen.patterns.scd2_versions import Scd2Versions
 from scdgen.sql.literal import find_form
 
 GAP_UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day")
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a MERGE ends rows instead of changing them: ``history.recorded``."""
+
+    on: tuple[str, ...]
+    """The conditions that join a row of now (``t``) to the one that ends it (``s``)."""
+    begins: str
+    """The column of the step "staged" with the start of the stored version."""
+    stored: tuple[str, ...]
+    """The columns of which a version that is corrected or closed keeps the stored value; none if the steps have it."""
+    closed: tuple[str, ...]
+    """Those of which only a version that is closed keeps it."""
+    own: tuple[str, ...]
+    """The other columns."""
+    bounds: tuple[str, ...]
+    """Conditions on the rows of now that let Delta skip files."""
+
+    @property
+    def reads_stored(self) -> bool:
+        """Whether the rows of now are read once more, for values that the steps do not have."""
+        return bool(self.stored or self.closed)
 
 
 @dataclass(frozen=True)
@@ -61,6 +84,8 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
     """The quoted names of the columns that an update sets."""
     closed: tuple[str, ...]
     """The quoted names of the columns that closing a version sets."""
+    ending: Ending | None
+    """How rows are ended instead; ``None`` without ``history.recorded``."""
 
     @property
     def deletes(self) -> str:
@@ -136,7 +161,8 @@ class Scd2(Pattern):
     def actions(self, spec: Spec) -> tuple[str, ...]:
         """Return what happens to keys, then to versions, of which some only get the time of the run."""
         refreshed = (REFRESHED,) if spec.history.open_end == "last_run" else ()
-        return (*KEYS, *VERSIONS, *refreshed)
+        superseded = (SUPERSEDED,) if spec.recorded else ()
+        return (*KEYS, *VERSIONS, *refreshed, *superseded)
 
     def added_columns(self, spec: Spec) -> Iterable[str]:
         """Return the history columns."""
@@ -148,7 +174,8 @@ class Scd2(Pattern):
         parts: list[str] = [history.type]
         parts += [f"gap {history.gap}"] if history.gap is not None else []
         parts += [f"open_end {history.open_end}"] if history.open_end is not None else []
-        return {HISTORY: ", ".join(parts), TRACKED: names_as_json(spec.tracked)}
+        recorded = {RECORDED: names_as_json(name for _, name in spec.recorded_columns)} if spec.recorded else {}
+        return {HISTORY: ", ".join(parts), TRACKED: names_as_json(spec.tracked), **recorded}
 
     def planned_columns(self, spec: Spec) -> tuple[Target, ...]:
         """Return the columns of the spec, then the history columns."""
@@ -203,7 +230,7 @@ class Scd2(Pattern):
         late = isinstance(merge.staging, Scd2Changes) and spec.late == "apply"
         keys = merge.staging.keys
         shape = PlanShape(
-            target=merge.target,
+            target=source.now,
             keys=keys,
             columns=self.planned_columns(spec),
             on=merge.on,
@@ -237,7 +264,7 @@ class Scd2(Pattern):
         firsts = frozenset({start, *of_start, *history.derived, *judged})
         return Read(
             found.target, found.keys, found.columns, (*found.keys, start), history.times, history.tracked, deleted,
-            folds=source.spec.unchanged == "keep", firsts=firsts,
+            folds=source.spec.unchanged == "keep", firsts=firsts, recorded=source.session.recorded,
         )  # fmt: skip
 
     def checks(self, source: Source) -> Checks:
@@ -265,6 +292,7 @@ class Scd2(Pattern):
             else None,
             replace(KEY_NOT_NULL, why=nulls),
             known["hash_matches"] if "row_hash" in columns else None,
+            known["recorded_order"] if spec.recorded else None,
         ]
         return Checks(
             head=Head.of(spec),
@@ -281,6 +309,7 @@ class Scd2(Pattern):
             flag=columns.get("is_current"),
             hash_column=columns.get("row_hash"),
             row_hash=history.row_hash if "row_hash" in columns else None,
+            recorded=source.session.recorded,
         )
 
     def conflicting(self, source: Source) -> tuple[str, ...]:
@@ -337,21 +366,54 @@ def _merge(source: Source) -> Scd2Merge:
     if moves:
         updated += tuple(name for name in history.from_start if name not in updated)
         closed = closed if spec.reads_snapshot else updated
+    name_of_start = "_scd_from" if moves else times.start
+    names = (*map(sql.quote, spec.columns), *columns.values())
+    session = source.session_of(rows)
+    ending = None
+    if session.recorded:
+        ending = _ending(source, staging, bounds, name_of_start, names, updated, closed)
     return Scd2Merge(
         head=Head.of_feed(spec),
-        session=source.session_of(rows),
-        target=staging.target,
+        session=session,
+        target=source.target,
         staging=staging,
         times=times,
         on=(
             *equal(staging.keys, "t", "s"),
-            f"t.{times.start} = s.{'_scd_from' if moves else times.start}",
+            f"t.{times.start} = s.{name_of_start}",
             *bounds,
             *source.in_partitions,
         ),
-        columns=(*map(sql.quote, spec.columns), *columns.values()),
+        columns=names,
         updated=updated,
         closed=closed,
+        ending=ending,
+    )
+
+
+def _ending(
+    source: Source,
+    staging: Scd2Changes | Scd2Snapshot | Scd2Versions,
+    bounds: tuple[str, ...],
+    begins: str,
+    columns: tuple[str, ...],
+    updated: tuple[str, ...],
+    closed: tuple[str, ...],
+) -> Ending:
+    """Return how a MERGE ends rows, from the columns that an update and the end of a version would set."""
+    times = staging.history.times
+    computed = {*staging.keys, times.start, *staging.history.from_start}
+    stored = tuple(name for name in columns if name not in updated and name not in computed)
+    of_closed = tuple(name for name in updated if name not in closed and name not in computed)
+    taken = {*stored, *of_closed}
+    skips = (*bounds, *source.in_partitions)
+    return Ending(
+        on=(*equal(staging.keys, "t", "s"), f"t.{times.start} = s._scd_ended", *skips),
+        begins=begins,
+        stored=stored,
+        closed=of_closed,
+        own=tuple(name for name in columns if name not in taken),
+        bounds=skips,
     )
 
 

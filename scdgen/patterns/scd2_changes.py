@@ -47,7 +47,7 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
             bounds = ()
         times = history.times
         return cls(
-            target=source.target,
+            target=source.now,
             rows=rows,
             keys=source.key_names,
             fields=source.fields,

@@ -44,7 +44,7 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot.sql.j2"):
         spec = source.spec
         sample = f"TO_JSON({struct([f'n.{name}' for name in [*source.key_names, '_scd_at']])})"
         return cls(
-            target=source.target,
+            target=source.now,
             rows=rows,
             keys=source.key_names,
             fields=source.fields,

@@ -15,7 +15,7 @@ class VersionSteps(Facts):
     """What the steps of scd2 share: the rows, the columns and the history."""
 
     target: str
-    """The quoted name of the table."""
+    """What stored versions are read from: the table, or its rows of now."""
     rows: Rows
     """The rows of the source."""
     keys: tuple[str, ...]

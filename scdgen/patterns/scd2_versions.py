@@ -33,7 +33,7 @@ class Scd2Versions(VersionSteps, template="scd2/versions.sql.j2"):
         """Return the facts of a spec."""
         spec = source.spec
         return cls(
-            target=source.target,
+            target=source.now,
             rows=rows,
             keys=source.key_names,
             fields=source.fields,

@@ -6,7 +6,7 @@ A message shows them for the user to paste; scdgen never runs them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,9 +18,10 @@ from scdgen.facts.base import Facts
 from scdgen.facts.columns import Target, hash_of, row_hash
 from scdgen.facts.history import Times
 from scdgen.facts.sequence import sequence_type
-from scdgen.model.registry import TRACKED, names_as_json
+from scdgen.model.registry import RECORDED, TRACKED, names_as_json
 from scdgen.model.spec import Spec
 from scdgen.sql.layout import named_as
+from scdgen.sql.zones import timestamp_literal
 
 ADOPT = "`scdgen run --adopt`"
 _PASTE = "statements that keep the stored rows"
@@ -32,7 +33,8 @@ class Step:
     """One change of a table."""
 
     kind: Literal[
-        "rename", "widen", "convert", "add", "update", "nullable", "cluster", "set", "unset", "action",
+        "rename", "widen", "convert", "add", "update", "record", "forget", "nullable", "cluster", "set", "unset",
+        "action",
     ]  # fmt: skip
     """What it does, by which migrate.sql.j2 chooses the statements."""
     column: str
@@ -40,8 +42,8 @@ class Step:
     value: str = ""
     """The new name or value; empty if the kind has none.
 
-    Of ``convert`` it is the name of a temporary column, of ``update`` an expression, and of ``cluster`` what follows
-    CLUSTER BY.
+    Of ``convert`` it is the name of a temporary column, of ``update`` an expression, of ``record`` the columns that may
+    have the time of a row, and of ``cluster`` what follows CLUSTER BY.
     """
     type: str = ""
     """The new type of the column; empty if the kind has none."""
@@ -105,6 +107,7 @@ def store_rows(spec: Spec, columns: Iterable[Target], named: Iterable[str], rows
     Raises :class:`UsageError` for a column that is NOT NULL and does not follow from the others.
     """
     known, options = {name.lower() for name in named}, {name: option for option, name in spec.history_columns}
+    recorded = {name: option for option, name in spec.recorded_columns}
     values, action = dict[str, str](), None
     # Take a column from the rows if they have it; else compute it as for a table that gets it later.
     for column in columns:
@@ -114,6 +117,8 @@ def store_rows(spec: Spec, columns: Iterable[Target], named: Iterable[str], rows
             steps = list(add_deleted(name))
         if name.lower() in known:
             values[column.name] = column.name
+        elif recorded.get(name) == "from":  # before every run
+            values[column.name] = named_as(timestamp_literal("1970-01-01", "UTC"), column.name)
         elif any(step.kind == "action" for step in steps):
             action = column.name
         elif found := [step.value for step in steps if step.kind == "update"]:
@@ -276,6 +281,33 @@ def rewrite_ends(old: Spec, new: Spec) -> Iterator[Step]:
             yield Step("nullable", end)
         value = "current_timestamp()" if wanted.by_run else wanted.open_end or "NULL"
         yield Step("update", end, value, where=is_open)
+
+
+def begin_recording(spec: Spec, lacking: Iterable[str], known: Iterable[str]) -> Iterator[Step]:
+    """Take stored rows over as the rows of now.
+
+    Each was recorded at its run's time if a column of ``known`` has it, the best first, and at this time if not.
+    """
+    (_, start), (_, end) = spec.recorded_columns
+    yield from (Step("add", sql.quote(name), type="TIMESTAMP") for name in lacking)
+    yield Step("record", sql.quote(start), ", ".join(map(sql.quote, known)))
+    yield _set_recorded((start, end))
+
+
+def rename_recorded(was: Iterable[str], now: Iterable[str]) -> Iterator[Step]:
+    """Rename the columns of the second axis."""
+    yield from (rename_column(old, new) for old, new in zip(was, now, strict=True) if old.lower() != new.lower())
+    yield _set_recorded(now)
+
+
+def forget(recorded: Sequence[str]) -> Iterator[Step]:
+    """Remove the superseded rows of a table, and what says that there are any; the columns stay."""
+    yield Step("forget", sql.quote(recorded[-1]))
+    yield Step("unset", sql.text_literal(RECORDED))
+
+
+def _set_recorded(names: Iterable[str]) -> Step:
+    return Step("set", sql.text_literal(RECORDED), sql.text_literal(names_as_json(names)))
 
 
 def begin_history(spec: Spec) -> Iterator[Step]:

@@ -15,7 +15,7 @@ from functools import cached_property
 
 from scdgen import sql
 from scdgen.facts.columns import Target
-from scdgen.model.registry import HISTORY, KEYS, PATTERN, TIME_ZONE, TRACKED, definition
+from scdgen.model.registry import HISTORY, KEYS, PATTERN, RECORDED, TIME_ZONE, TRACKED, definition
 from scdgen.model.spec import Spec, locate_history_column
 from scdgen.patterns.pattern import pattern_of
 from scdgen.sql.types import data_type, parse_type
@@ -27,9 +27,12 @@ from scdgen.stored.migrate import (
     add_deleted,
     add_history_column,
     begin_history,
+    begin_recording,
     flag_value,
+    forget,
     rehash,
     rename_column,
+    rename_recorded,
     retype_column,
     rewrite_ends,
     set_tracked,
@@ -123,8 +126,8 @@ def compare(stored: Stored, spec: Spec, adopt: bool = False) -> list[Line]:
     if found.by_properties and stored.properties[PATTERN] != spec.pattern:
         return [found.pattern()]
     parts = (
-        found.renames, found.keys, found.history, found.tracked, found.missing, found.types, found.nullable,
-        found.others, found.row_hash, found.time_zone,
+        found.recorded, found.renames, found.keys, found.history, found.tracked, found.missing, found.types,
+        found.nullable, found.others, found.row_hash, found.time_zone,
     )  # fmt: skip
     return [line for part in parts for line in part()]
 
@@ -138,17 +141,22 @@ class _Comparison:
     def __init__(self, stored: Stored, spec: Spec, by_properties: bool):
         self.stored, self.spec, self.by_properties = stored, spec, by_properties
         self.addable = _list_addable(spec)
-        self.targets = {sql.unquote(column.name): column for column in pattern_of(spec).columns(spec)}
+        # The columns of the second axis, of the table and of the spec, have a line of their own.
+        recorded = [name for _, name in spec.recorded_columns]
+        listed = {sql.unquote(column.name): column for column in pattern_of(spec).columns(spec)}
+        self.targets = {name: column for name, column in listed.items() if name not in recorded}
         self.options = {name: option for option, name in spec.history_columns}
         self.wanted = definition(spec)
         # The keys and tracked columns that the table was written with, and those that the spec has now.
         self.old_keys, self.old_tracked = stored.names(KEYS), stored.names(TRACKED)
         self.new_tracked = tuple(json.loads(self.wanted.get(TRACKED, "[]")))
-        known = _fold(self.targets)
+        known = _fold([*listed, *stored.names(RECORDED)])
         self.unknown = {name: column for name, column in stored.columns.items() if name.lower() not in known}
         self.old_roles = _find_roles(self.old_keys, self.old_tracked)
         self.new_roles = _find_roles(spec.keys, self.new_tracked)
-        self.lacking = {sql.unquote(column.name): column for column in find_missing(spec, stored.columns)}
+        lacking = {sql.unquote(column.name): column for column in find_missing(spec, stored.columns)}
+        self.unrecorded = [name for name in recorded if name in lacking]
+        self.lacking = {name: column for name, column in lacking.items() if name not in recorded}
         # The columns of the table by the names of the spec: those with the same name, then those that were renamed.
         by_name = {name.lower(): column for name, column in stored.columns.items()}
         self.present = {name: by_name[name.lower()] for name in self.targets if name not in self.lacking}
@@ -308,6 +316,24 @@ class _Comparison:
             steps = [*rewrite_ends(new_gap, spec)] if is_known else []
             why = "stored open versions end with the old one"
             yield Line("history.open_end", old_end, spec.history.open_end, why, True, steps=tuple(steps), adopt=True)
+
+    def recorded(self) -> Iterator[Line]:
+        """Yield a line about the second axis of time: only one of them has it, or by other names."""
+        spec, was = self.spec, self.stored.names(RECORDED)
+        now = tuple(name for _, name in spec.recorded_columns)
+        place = "history.recorded"
+        if _fold(was) == _fold(now) and not self.unrecorded:
+            return
+        if not now:
+            why = "rows that were superseded would count as versions"
+            yield Line(place, was, None, why, True, "write it, or remove these rows", tuple(forget(was)))
+        elif was:
+            yield Line(place, was, now, _SAME_TYPE, True, steps=tuple(rename_recorded(was, now)))
+        elif self.unrecorded or self.by_properties:
+            present = {name.lower() for name in self.stored.columns}
+            times = (spec.audit.updated_at, spec.audit.inserted_at)
+            known = [name for name in times if name and name.lower() in present]
+            yield Line(place, None, now, _NO_COLUMN, True, steps=tuple(begin_recording(spec, self.unrecorded, known)))
 
     def tracked(self) -> Iterator[Line]:
         """Yield lines about columns that are tracked in one of them; :meth:`others` has those that the spec lacks."""

@@ -27,6 +27,7 @@ from tests.support.random_specs import (
 )
 from tests.support.reference import (
     Change,
+    Held,
     History,
     Key,
     Meaning,
@@ -42,6 +43,7 @@ from tests.support.reference import (
     read_versions,
     replace_histories,
     shown_sequence,
+    superseded,
     written,
 )
 from tests.support.worlds import AnySpark, merged, require_foretold
@@ -198,10 +200,17 @@ class Audit:
         self.side = side
         self.rows: dict[Key, tuple[Any, Stamps]] = {}
         self.now: Any = None
-        self._numbers, self._run = RunNumbers(), 0
+        self.held: list[Held] = []
+        # Run -> the rows of the table after it, without the flag and the second axis, until the table gets a column.
+        self.known: dict[int, Rows] = {}
+        self._numbers, self._run, self._times = RunNumbers(), 0, RunNumbers()
+        self._unaudited = 0  # the last run before the table got its audit columns
 
     def widen(self, rows: Mapping[Key, Any]) -> None:
         """Give the stored rows the column that was added, and no run."""
+        for each in self.held:
+            each.version.values.setdefault("c", None)
+        self.known, self._unaudited = {}, self._run
         self.rows = {name: (row, (None, None)) for name, row in rows.items() if name in self.rows}
 
     def step(self, case: Case, before: Any, inferred: Any, after: Any, now: Any) -> None:
@@ -212,12 +221,18 @@ class Audit:
             self.rows = audited(self.rows, rows, self._run, _moved(before, inferred))
         moved = {} if case.scd1 or case.versions else _moved(inferred, after)
         self.now = now
+        if "recorded" in case.document.get("history", {}):
+            self.held = superseded(
+                self.held, after, self._run, lambda key, version: written({key: [version]}, case.how)
+            )
         self.rows = audited(self.rows, rows_of(case, after, now), self._run, moved)
 
     def check(self, case: Case, spec: Spec, label: str) -> None:
         """Compare the columns of the table."""
         options = dict(spec.audit.names())
-        if not options:
+        if spec.recorded:
+            self._check_recorded(case, spec, label)
+        if not options or spec.recorded:
             return
         names = [*case.how.keys, *([] if case.scd1 else ["begins"]), *options.values()]
         found = self.side.read(f"SELECT {', '.join(map(quote, names))} FROM {spec.target}")[1]
@@ -227,6 +242,44 @@ class Audit:
         place = {"inserted_at": 0, "updated_at": 1, "run_id": 1}
         meant = {name: tuple(stamps[place[option]] for option in options) for name, (_, stamps) in self.rows.items()}
         assert stored == meant, label
+
+    def _check_recorded(self, case: Case, spec: Spec, label: str) -> None:
+        """Compare all rows, those that are superseded too, and what was known after each run."""
+        columns = stored_columns(spec, self.side.columns(spec.target))
+        axis = [name for _, name in spec.recorded_columns]
+        options, flag = dict(spec.audit.names()), spec.history.is_current
+        read = [*columns, *axis, *options.values()]
+        found = self.side.read(f"SELECT {', '.join(map(quote, read))} FROM {spec.target}")[1]
+        size, last = len(columns), len(columns) + len(axis)
+        assert not self._times.note([row[size:last] for row in found], self._run), f"{label}\nseveral recorded times"
+        assert not self._numbers.note([row[last:] for row in found], self._run), f"{label}\nseveral times or ids"
+        shown = [(case.read_back(row[:size]), tuple(map(self._times.of, row[size:last])), row[last:]) for row in found]
+        # 1. Every row, with the runs from which and until which it was held, and those that wrote it first and last.
+        closed = replace(case.how, flag=(case.how.flag[1],) * 2 if case.how.flag else None)
+        meant = []
+        for each in self.held:
+            (row,) = written({each.key: [each.version]}, case.how if each.until is None else closed)
+            place = {
+                "inserted_at": each.since,
+                "updated_at": each.until or each.since,
+                "run_id": each.until or each.since,
+            }
+            stamps = tuple(run if (run := place[option]) > self._unaudited else None for option in options)
+            meant.append((row, (each.since, each.until), stamps))
+        stored = [(row, runs, tuple(map(self._numbers.of, stamps))) for row, runs, stamps in shown]
+        assert sorted(stored, key=repr) == sorted(meant, key=repr), f"{label}\nsecond axis"
+        # 2. For each earlier run, the rows that were known then are the table as it was; the flag is that of now.
+        at = columns.index(flag.name) if flag else size
+        rows = [((*row[:at], *row[at + 1 :]), since, until) for row, (since, until), _ in shown]
+        self.known[self._run] = sorted((row for row, _, until in rows if until is None), key=repr)
+        for run, before in self.known.items():
+            known = [row for row, since, until in rows if (since or 0) <= run and (until is None or until > run)]
+            assert sorted(known, key=repr) == before, f"{label}\nknown after run {run}"
+
+
+def stored_columns(spec: Spec, there: list[str]) -> list[str]:
+    """The columns of a table that its spec and its pattern name, in the order of the spec."""
+    return [name for name in [*spec.columns, *spec.rules.added_columns(spec)] if name in there]
 
 
 def _moved(before: Any, after: Any) -> dict[Key, Key]:
@@ -379,8 +432,9 @@ class Batch:
     def stored(self) -> list[tuple[Any, ...]]:
         """The table's rows, in the order of the spec's columns; an added column is the last one of the table."""
         spec, there = self.spec, self.side.columns(self.spec.target)
-        names = [quote(name) for name in [*spec.columns, *spec.rules.added_columns(spec)] if name in there]
-        rows = self.side.read(f"SELECT {', '.join(names)} FROM {spec.target}")[1] if there else []
+        names = map(quote, stored_columns(spec, there))
+        now = f" WHERE {spec.recorded.to} IS NULL" if spec.recorded else ""
+        rows = self.side.read(f"SELECT {', '.join(names)} FROM {spec.target}{now}")[1] if there else []
         return sorted(map(self.case.read_back, rows), key=repr)
 
 

@@ -246,9 +246,18 @@ def make_combined_case(seed: int, target: str, folder: str) -> Case:
     if drawn.random() < 0.3:
         case.document.setdefault("table", {})["format"] = "delta"
     _add_audit(case)
+    if random.Random(f"{case.seed} recorded").random() < 0.3:
+        _add_recorded(case)
     if drawn.random() < 0.5:
         least = 0 if case.meaning.allow_empty or changes else 1
         case.sizes = tuple(drawn.choice([None, None, least, 1]) for _ in range(3))
+    return case
+
+
+def make_recorded_case(seed: int, target: str, folder: str) -> Case:
+    """The combined spec of a seed with a second axis of time, if it can have one."""
+    case = make_combined_case(seed, target, folder)
+    _add_recorded(case)
     return case
 
 
@@ -515,6 +524,14 @@ def _add_audit(case: Case) -> None:
     if drawn.random() < 0.4:
         named = {"inserted_at": "first_run_at", "updated_at": "last_run_at", "run_id": "run"}
         case.document["audit"] = {option: name for option, name in named.items() if drawn.random() < 0.7}
+
+
+def _add_recorded(case: Case) -> None:
+    """A second axis of time, of which every other spec names the columns."""
+    if case.scd1 or case.how.open_end == LAST_RUN:
+        return
+    named = {"from": "held_from", "to": "held_until", "at": "current_timestamp()"}
+    case.document["history"]["recorded"] = named if case.seed // 8 % 2 else True
 
 
 def _add_overlays(case: Case) -> None:

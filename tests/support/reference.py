@@ -6,6 +6,7 @@ while it is open; :func:`written` applies gap and open end.
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import hashlib
 import itertools
@@ -811,6 +812,33 @@ def audited(
         else (row, (run, run))
         for name, row in rows.items()
     }
+
+
+@dataclass(frozen=True)
+class Held:
+    """A version of a key, and the numbers of the runs from which on, and until which, the table held it."""
+
+    key: Key
+    version: Version
+    since: int
+    until: int | None = None
+
+
+def superseded(held: Sequence[Held], history: History, run: int, row: Callable[[Key, Version], Any]) -> list[Held]:
+    """Section 7, history.recorded: what a run leaves that gives a history. ``row`` is what is stored of a version.
+
+    What the run would update or remove is ended, what it would update or insert is added, and nothing else changes.
+    """
+    wanted = {(key, version.start): version for key, versions in history.items() for version in versions}
+    found, right = [], set()
+    for each in held:
+        name = (each.key, each.version.start)
+        stays = name in wanted and row(each.key, wanted[name]) == row(each.key, each.version)
+        if each.until is None and stays:
+            right.add(name)
+        found.append(each if each.until is not None or stays else replace(each, until=run))
+    added = (Held(key, copy.deepcopy(wanted[key, at]), run) for key, at in wanted if (key, at) not in right)
+    return [*found, *added]
 
 
 def sha256(values: Iterable[Any] | Mapping[str, Any]) -> str:

@@ -231,10 +231,20 @@ AUDIT: list[Change] = [
     ("audit.updated_at", "Last change"),
     ("audit", {"inserted_at": "loaded_at", "updated_at": "touched_at"}),
 ]
+RECORDED: list[Change] = [
+    ("history.recorded", True),
+    ("history.recorded", {"from": "Held from", "to": "held_until", "at": ":since"}),
+    ("history.recorded", {"from": "held_from", "to": "held_until"}),
+]
 VARIATIONS: dict[str, list[Change]] = {
-    "2c": [*EVERYWHERE, *SCD2, *CHANGES, ("late_arriving", "fail"), *AUDIT],
-    "2s": [*EVERYWHERE, *SCD2, *SNAPSHOT, *AUDIT],
-    "2v": [*(change for change in [*EVERYWHERE, *SCD2] if change[0] not in _NOT_OF_VERSIONS), *VERSIONS, *AUDIT],
+    "2c": [*EVERYWHERE, *SCD2, *CHANGES, ("late_arriving", "fail"), *AUDIT, *RECORDED],
+    "2s": [*EVERYWHERE, *SCD2, *SNAPSHOT, *AUDIT, *RECORDED],
+    "2v": [
+        *(change for change in [*EVERYWHERE, *SCD2] if change[0] not in _NOT_OF_VERSIONS),
+        *VERSIONS,
+        *AUDIT,
+        *RECORDED,
+    ],
     "2j": [
         *(
             change
@@ -243,6 +253,7 @@ VARIATIONS: dict[str, list[Change]] = {
         ),
         *JOIN,
         *AUDIT,
+        *RECORDED,
     ],
     "1c": [*EVERYWHERE, *SCD1, *CHANGES, *AUDIT],
     "1s": [*EVERYWHERE, *SCD1, *SNAPSHOT, *AUDIT],
@@ -280,6 +291,12 @@ _SEEN = {"type": "timestamp", "from": "happened"}
 _TAGS = {"type": "map<string,int>", "track": False, "nulls": "fill"}
 _INFERRED = next(change for change in SCD2 if change[0] == "members.inferred")
 # Combinations of options that random mixtures rarely have.
+# What reads a table.
+_SHOWN: list[Change] = [
+    ("views.current", "crm.customer_now"),
+    ("views.as_of", "crm.customer_at"),
+    ("overlays", {"old_name": {"previous": "name"}, "name_now": {"current": "name"}}),
+]
 COMBINED: list[tuple[str, list[Change]]] = [
     *(
         (kind, [("history.sequence", "seq"), ("columns.name.nulls", "fill"), *more, *deletes])
@@ -330,6 +347,18 @@ COMBINED: list[tuple[str, list[Change]]] = [
             ("2s", [("source.effective_at", "happened"), ("columns.name.nulls", "fill"), _INFERRED]),
             ("1c", [("columns.name.merge", "first"), CHANGES[0]]),
             ("1c", [("expectations", _RULES), ("quarantine", "crm.rejected")]),
+        )
+    ),
+    *(
+        (kind, [RECORDED[0], *more])
+        for kind, more in (
+            (
+                "2c",
+                [_INFERRED, ("members.unknown", {"id": 0, "region": "none"}), AUDIT[0], ("unchanged", "keep"), *_SHOWN],
+            ),
+            ("2s", [("source.effective_at", "happened"), ("columns.name.nulls", "fill"), ("history.sequence", "seq")]),
+            ("2s", [("history.is_current", "null"), ("on_delete", "mark"), ("history.open_end", "9999-12-31")]),
+            ("2v", [("on_delete", "mark"), ("history.action", "action"), ("history.gap", "1 day")]),
         )
     ),
 ]

@@ -99,6 +99,12 @@ ROWS = (
     "marked_snapshot",
     "marked_with_sequence",
     "partial_rows_with_nulls_and_compare",
+    "recorded_changes",
+    "recorded_members",
+    "recorded_sequence",
+    "recorded_snapshot",
+    "recorded_story",
+    "recorded_versions",
     "redelivered_to_one_row_in_columns",
     "without_times",
 )

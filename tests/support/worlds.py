@@ -21,6 +21,10 @@ def merged(spec: Spec, planned: Mapping[str, int]) -> dict[str, int]:
     """The rows of the MERGE that the counts of plan.sql foretell."""
     if pattern_of(spec).keeps_history:
         updated = planned["closed"] + planned["corrected"]
+        if spec.recorded:
+            superseded = updated + planned["folded"]
+            assert planned["superseded"] == superseded
+            return {"inserted": planned["opened"] + updated, "updated": superseded, "deleted": 0}
         return {"inserted": planned["opened"], "updated": updated, "deleted": planned["folded"]}
     if spec.deleted:  # the rows of deleted keys stay
         updated = planned["changed"] + planned["deleted"] + planned["returned"]

@@ -17,7 +17,7 @@ from scdgen.duck.known import UnknownError
 from tests.conftest import seeds
 from tests.support.random_batches import DuckSide, Plans, play
 from tests.support.random_scd0 import SCD0_SOURCE, scd0_batches, scd0_spec
-from tests.support.random_specs import make_case, make_cdc_case, make_combined_case
+from tests.support.random_specs import make_case, make_cdc_case, make_combined_case, make_recorded_case
 from tests.support.random_types import KINDS, NAMES, find_order, make_typed_case
 from tests.support.reference import Key, Meaning, Values, keep_first
 
@@ -80,6 +80,11 @@ def test_random_scd0(feed: str) -> None:
 def test_random_combination(side: DuckSide, seed: int, plans: Plans) -> None:
     """More options at once, every pair of them: see tests/unit/test_random_specs.py."""
     play(side, make_combined_case(seed, f"random.t{seed}", "none"), plans=plans)
+
+
+def test_random_recorded(side: DuckSide, seed: int, plans: Plans) -> None:
+    """Two axes of time: the rows of now, and what was known after each run, are the table without the option."""
+    play(side, make_recorded_case(seed, f"random.t{seed}", "none"), plans=plans)
 
 
 def test_random_change_feed(side: DuckSide, seed: int) -> None:

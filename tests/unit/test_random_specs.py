@@ -28,6 +28,7 @@ ELSEWHERE = {
     "lookups": "tests/spark/test_lookups.py",
     "members": "tests/spark/test_members.py",
     "audit": "tests/unit/test_duck_random.py",
+    "history.recorded": "tests/unit/test_duck_random.py",
 }
 # Options below which a user chooses the names.
 NAMED = {"columns", "params", "overlays", "lookups", "sources", "source.join"}

@@ -56,6 +56,7 @@ history:
   action: null
   deleted: null
   sequence: {name: place, type: "struct<file: string, pos: bigint>"}
+  recorded: {from: recorded_from, to: recorded_to, at: current_timestamp()}
 table:
   format: delta
   partition_by: [vcid_first_two]

@@ -108,6 +108,11 @@ CASES: list[tuple[str, str, Any, list[str], list[str]]] = [
     ("2c", "history.sequence", "seq",
      [f"history.sequence: none -> seq: {LACKS}, {STOPS}; take it out of the spec or add it; {KEEP}:"],
      [f"ALTER TABLE {T} ADD COLUMN seq BIGINT;"]),
+    ("2c", "history.recorded", True,
+     [f"history.recorded: none -> recorded_from, recorded_to: {LACKS}, {STOPS}; {KEEP}:"],
+     [f"ALTER TABLE {T} ADD COLUMN recorded_from TIMESTAMP;", f"ALTER TABLE {T} ADD COLUMN recorded_to TIMESTAMP;",
+      f"UPDATE {T} SET recorded_from = current_timestamp() WHERE recorded_from IS NULL;",
+      f"ALTER TABLE {T} SET TBLPROPERTIES ('scdgen.recorded' = '[\"recorded_from\", \"recorded_to\"]');"]),
     ("1c", "audit.run_id", "run", [f"audit.run_id: none -> STRING: {LACKS}, {STOPS}; set schema_evolution: add_columns "
      "or take it out of the spec"], []),
     ("2c", "bad_rows", "skip", [], []),
@@ -249,6 +254,31 @@ def test_column_that_goes_while_one_of_its_type_comes() -> None:
         f"check hash_matches), {STOPS}; {KEEP}:",
         f"    UPDATE {T} SET hash = SHA2(",
     ]
+
+
+def test_second_axis_that_goes_takes_its_rows_along() -> None:
+    """Without them, what was superseded would count as versions."""
+    recorded = changed(BASES["2c"], "history.recorded", True)
+    (line,) = explained(recorded, BASES["2c"])
+    assert line.splitlines() == [
+        "history.recorded: recorded_from, recorded_to -> none: rows that were superseded would count as versions, "
+        f"{STOPS}; write it, or remove these rows; {KEEP}:",
+        f"    DELETE FROM {T} WHERE recorded_to IS NOT NULL;",
+        f"    ALTER TABLE {T} UNSET TBLPROPERTIES ('scdgen.recorded');",
+    ]
+
+
+def test_second_axis_with_other_names_is_renamed() -> None:
+    recorded = changed(BASES["2c"], "history.recorded", True)
+    (line,) = explained(recorded, changed(BASES["2c"], "history.recorded", {"from": "held_from"}))
+    assert f"    ALTER TABLE {T} RENAME COLUMN recorded_from TO held_from;" in line.splitlines()
+
+
+def test_second_axis_begins_with_the_times_of_audit() -> None:
+    audited = changed(BASES["2c"], "audit", {"inserted_at": "loaded", "updated_at": "touched", "run_id": "run"})
+    (line,) = explained(audited, changed(audited, "history.recorded", True))
+    value = "COALESCE(touched, loaded, current_timestamp())"
+    assert f"    UPDATE {T} SET recorded_from = {value} WHERE recorded_from IS NULL;" in line.splitlines()
 
 
 @pytest.mark.parametrize("kind", ["2c", "2s"])

@@ -32,13 +32,14 @@ from scdgen.facts.columns import Field
 from scdgen.facts.environment import Environment
 from scdgen.facts.history import Times
 from scdgen.facts.plan import PlanShape
+from scdgen.facts.recorded import Recorded
 from scdgen.facts.row_rules import Rows
 from scdgen.facts.session import Session
 from scdgen.facts.source import SourceCast
 from scdgen.facts.views import Read
 from scdgen.model.registry import rules_of
-from scdgen.model.rules import JOIN_STEPS, STEPS
-from scdgen.patterns import scd1
+from scdgen.model.rules import JOIN_STEPS, RECORDED_STEP, STEPS
+from scdgen.patterns import scd1, scd2
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.scd2 import Scd2Merge
 from scdgen.patterns.scd2_changes import Scd2Changes
@@ -101,6 +102,9 @@ PARAMETERS: dict[str, Any] = {
     "version": queries.TableVersion,
     "times": Times,
     "page": Page | DiffPage,
+    "merge": scd2.Scd2Merge,
+    "ending": scd2.Ending,
+    "recorded": Recorded,
 }
 MACRO_FILES = {
     "_checks.sql.j2",
@@ -120,6 +124,7 @@ MACRO_FILES = {
     "scd2/_header.sql.j2",
     "scd2/_inferred.sql.j2",
     "scd2/_late.sql.j2",
+    "scd2/_recorded.sql.j2",
     "scd2/_sequence.sql.j2",
     "scd2/_untracked.sql.j2",
 }
@@ -313,7 +318,7 @@ def test_step_names_are_reserved() -> None:
     texts = [(ROOT / "templates" / name).read_text() for name in templates()]
     steps = {name for text in texts for name in re.findall(r"^(?:WITH )?(\w+) AS \($", text, re.MULTILINE)}
     assert len(steps) > 20
-    assert steps - {"w", "life", "whole", "run", "ties"} <= STEPS | JOIN_STEPS
+    assert steps - {"w", "life", "whole", "run", "ties"} <= STEPS | JOIN_STEPS | {RECORDED_STEP}
 
 
 def test_built_in_check_names_are_reserved() -> None:

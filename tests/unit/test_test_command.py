@@ -17,6 +17,7 @@ from scdgen.cli.main import main
 from scdgen.cli.options import find_specs
 from scdgen.facts.refusals import ADVICE, SETTINGS, SOURCE_CHANGED, TIME_ZONE
 from tests.conftest import ROOT
+from tests.support.pages import blocks
 from tests.tools.sessions import Session, masked
 
 SPEC = """
@@ -352,3 +353,14 @@ def test_reading_cases_does_not_import_duckdb() -> None:
     code = "import sys, scdgen.cli.test, scdgen.cases.suite, scdgen.cases.draft; print('duckdb' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_story_of_two_times_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The spec and the case of docs/how-to/two-times.md."""
+    page = (ROOT / "docs/how-to/two-times.md").read_text()
+    files = {block.path: block.text for block in blocks(page) if block.kind == "write"}
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert {*files} == {"specs/score.yml", "specs/score.test.yml"} and main(["test", "specs"]) == 0

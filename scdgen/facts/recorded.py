@@ -1,0 +1,97 @@
+"""The second axis of time: when the table held a row. The option ``history.recorded``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scdgen import sql
+from scdgen.facts.columns import Target
+from scdgen.facts.history import Times
+from scdgen.facts.refusals import refusal
+from scdgen.facts.variables import RECORDED_AT
+from scdgen.model.spec import CLOCK, Spec
+
+_COMMENTS = {
+    "from": "Time of the run that wrote the row",
+    "to": "Time of the run that superseded the row; NULL in the rows of now",
+}
+
+
+def recorded_columns(spec: Spec) -> tuple[Target, ...]:
+    """Return the columns of a spec's table; none without the option."""
+    return tuple(
+        Target(sql.quote(name), "TIMESTAMP", _COMMENTS[option], made_of=("recorded",))
+        for option, name in spec.recorded_columns
+    )
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a MERGE writes of the second axis.
+
+    No step reads these columns but by :attr:`Source.now`, so that a row of now that is right is not written.
+    """
+
+    start: str
+    """The quoted name of the column with the time of the run that wrote a row."""
+    end: str
+    """The quoted name of the column with the time of the run that superseded it."""
+    time: str | None
+    """The expression for the time of a run; ``None`` for that of the clock."""
+    no_time: str
+    """The refusal of a time that is NULL."""
+    late: str
+    """The refusal of a time that is not later than those of all rows."""
+    closed: str | None
+    """The assignment that takes the flag of open versions from a row; ``None`` without such a column."""
+    open: str | None
+    """The condition that a row (``t``) has that flag."""
+
+    @classmethod
+    def of(cls, spec: Spec, times: Times | None) -> Recorded | None:
+        """Return the columns of a spec; ``None`` without the option."""
+        option, flag = spec.recorded, spec.history.is_current
+        if option is None or times is None:
+            return None
+        start, end = (sql.quote(name) for _, name in option.names())
+        sample = f"TO_JSON(STRUCT(MAX(t.{start}) AS {start}))"
+        return cls(
+            start=start,
+            end=end,
+            time=None if option.at == CLOCK else sql.expression(option.at).text,
+            no_time=refusal(spec, "null_time", "history.recorded.at is NULL"),
+            late=refusal(spec, "recorded_order", "a row is recorded at the time of this run or later", [sample]),
+            closed=f"{sql.quote(flag.name)} = {times.flag_of(False)}" if flag else None,
+            open=f"t.{times.flagged}" if flag else None,
+        )
+
+    @property
+    def at(self) -> str:
+        """Return the session variable with the time of a run."""
+        return RECORDED_AT
+
+    def now(self, table: str) -> str:
+        """Return what the rows of now are read from, given the quoted name of the table."""
+        return f"(SELECT * FROM {table} WHERE {self.end} IS NULL)"
+
+    def held(self, table: str, at: str | None) -> str:
+        """Return what the rows are read from that the table held at a time; of now, if ``at`` is ``None``."""
+        if at is None:
+            return self.now(table)
+        until = f"({self.end} IS NULL OR {self.end} > {at})"
+        return f"(SELECT * FROM {table} WHERE {self.start} <= {at} AND {until})"
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of the columns, for an INSERT."""
+        return [self.start, self.end]
+
+    @property
+    def values(self) -> list[str]:
+        """Return their values in a new row."""
+        return [self.at, "NULL"]
+
+    @property
+    def ended(self) -> list[str]:
+        """Return what ending a row sets, each as ``name = value``."""
+        return [f"{self.end} = {self.at}", *([self.closed] if self.closed else [])]
