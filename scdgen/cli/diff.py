@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 @click.option("--from", "from_time", metavar="TIME", help="The first time to compare.")
 @click.option("--to", "to_time", metavar="TIME", help="The second time.  [default: the open versions]")
 @click.option("--run", "run_id", metavar="ID", help="Show what this run changed; `scdgen history` lists the runs.")
+@click.option("--known-from", metavar="TIME", help="Compare what the table held at this time (history.recorded).")
+@click.option("--known-to", metavar="TIME", help="The second such time.  [default: what it holds now]")
 @click.option("--key", multiple=True, metavar="K=V", help="Only this key; once per key column.")
 @click.option(
     "--format",
@@ -49,15 +51,17 @@ if TYPE_CHECKING:
 )
 @limit_option(1000, "Maximum number of changes; 0 for all. The counts include all of them.")
 def diff(
-    specs: tuple[str, ...], from_time: str | None, to_time: str | None, run_id: str | None, key: tuple[str, ...],
+    specs: tuple[str, ...], from_time: str | None, to_time: str | None, run_id: str | None,
+    known_from: str | None, known_to: str | None, key: tuple[str, ...],
     kind: str | None, html: str | None, limit: int, engine: EngineOptions, debug: bool,
 ) -> None:  # fmt: skip
-    """Show what changed in a table between two times, or by a run.
+    """Show what changed in a table between two times, or by a run, or what it has learned since a time.
 
     \b
     Examples:  scdgen diff specs/customer.yml --from 2024-01-31 --to 2024-02-29
                scdgen diff specs/customer.yml --from 2024-01-31 --html customer.html
                scdgen diff specs/customer.yml --run 20240501T060000-3fa9c1 --format json
+               scdgen diff specs/customer.yml --known-from 2024-03-31
     """
     from scdgen.run.diff import DiffFilter, read_diff
 
@@ -66,7 +70,7 @@ def diff(
         raise UsageError(f"diff compares one table, and {len(loaded)} specs are given; give one spec")
     (spec,) = loaded
     kind = choose_kind(loaded, kind, html)
-    wanted = DiffFilter(from_time, to_time, run_id, parse_keys(key))
+    wanted = DiffFilter(from_time, to_time, run_id, parse_keys(key), known_from, known_to)
     engine.compiler.render_query(wanted.query(spec))  # refuses invalid options before Spark starts
     with open_tables(loaded, engine) as read:
         found = read(spec, partial(read_diff, spec=spec, wanted=wanted, limit=limit))
@@ -92,6 +96,8 @@ def describe_diff(found: DiffResult) -> str:
 def _describe_sides(found: DiffResult) -> str:
     if found.versions is not None:
         return f"run {found.run_id}, version {found.versions[0]} to {found.versions[1]}"
+    if found.known_from is not None:
+        return f"known at {found.known_from} and {'now' if found.known_to is None else f'at {found.known_to}'}"
     return f"since {found.from_time}" if found.to_time is None else f"{found.from_time} to {found.to_time}"
 
 
@@ -109,10 +115,8 @@ def format_diff(found: DiffResult, spec: Spec, kind: str) -> str:
 
 
 def _format_table(found: DiffResult, spec: Spec) -> str:
-    columns = ["change", *found.columns, *(["since"] if found.run_id is None else [])]
-    rows = [
-        [row.change, *output.compare_cells(row), *([row.since] if found.run_id is None else [])] for row in found.rows
-    ]
+    columns = ["change", *found.columns, *([] if found.by_version else ["since"])]
+    rows = [[row.change, *output.compare_cells(row), *([] if found.by_version else [row.since])] for row in found.rows]
     values = [place for place, name in enumerate(found.columns, 1) if name not in key_and_times(spec)]
     styles = dict.fromkeys(range(1, len(found.columns) + 1), output.style_changed)
     return output.format_table(columns, rows, styles, whole={*range(len(columns))} - {*values})
@@ -131,6 +135,8 @@ def _format_csv(found: DiffResult) -> str:
 def as_object(found: DiffResult) -> dict[str, Any]:
     """The changes as ``--format json`` prints them."""
     sides = {"from": found.from_time, "to": found.to_time}
+    if found.known_from is not None:
+        sides = {"known_from": found.known_from, "known_to": found.known_to}
     return {
         "target": found.target,
         **(sides if found.versions is None else {"run": found.run_id, "versions": list(found.versions)}),
@@ -178,7 +184,7 @@ def build_page_data(found: DiffResult, kind: str | None) -> dict[str, Any]:
         "kind": kind,
         "columns": found.columns,
         "keys": [place for place, name in enumerate(found.columns) if name in found.keys],
-        "dated": found.run_id is None,
+        "dated": not found.by_version,
         "changes": list(found.counts.items()),
         "rows": [_build_row_data(found, row) for row in found.rows],
     }

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 @engine_options
 @click.option("--key", multiple=True, metavar="K=V", help="Only this key; once per key column.")
 @click.option("--as-of", metavar="TIME", help="Only the versions valid at a time, such as 2024-05-01 or yesterday.")
+@click.option("--known-at", metavar="TIME", help="As the table held them at a time (history.recorded).")
 @click.option("--current", is_flag=True, help="Only the open versions.")
 @click.option(
     "--format",
@@ -48,14 +49,15 @@ if TYPE_CHECKING:
 )
 @limit_option(1000, "Maximum number of rows; 0 for all.")
 def show(
-    specs: tuple[str, ...], key: tuple[str, ...], as_of: str | None, current: bool, kind: str | None,
-    html: str | None, limit: int, engine: EngineOptions, debug: bool,
+    specs: tuple[str, ...], key: tuple[str, ...], as_of: str | None, known_at: str | None, current: bool,
+    kind: str | None, html: str | None, limit: int, engine: EngineOptions, debug: bool,
 ) -> None:  # fmt: skip
     """Show the versions of a table in order.
 
     \b
     Examples:  scdgen show specs/customer.yml --key id=1
                scdgen show specs/customer.yml --as-of 2024-05-01 --format csv
+               scdgen show specs/customer.yml --known-at 2024-05-01
                scdgen show specs/customer.yml --html customer.html
     """
     from scdgen.cli.timeline import require_history
@@ -67,7 +69,8 @@ def show(
     for spec in loaded if drawn else ():
         require_history(spec)
     # A timeline shows deletes too; a list of rows does not.
-    wanted = VersionFilter(parse_keys(key), as_of, current, deleted=drawn and as_of is None and not current)
+    deletes = drawn and as_of is None and not current
+    wanted = VersionFilter(parse_keys(key), as_of, current, deletes, known_at)
     for spec in loaded:
         engine.compiler.render_query(wanted.query(spec))  # refuses unknown keys and times before Spark starts
     with open_tables(loaded, engine) as read:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from scdgen import sql
-from scdgen.arguments import FROM_TIME, RUN_ID, key_argument
+from scdgen.arguments import FROM_TIME, KNOWN_AT, KNOWN_FROM, RUN_ID, Argument, key_argument
 from scdgen.compile.render import Compiler
 from scdgen.compile.statements import Script, cut
 from scdgen.compile.verify import judge, way_out
@@ -18,7 +18,7 @@ from scdgen.facts import variables
 from scdgen.facts.base import Facts, literals
 from scdgen.facts.built import Source
 from scdgen.facts.checks import CheckCounts
-from scdgen.facts.columns import Field, Target
+from scdgen.facts.columns import Field, Target, cast
 from scdgen.facts.history import Times
 from scdgen.facts.members import Unknown
 from scdgen.facts.plan import PlanRows, PlanSample, PlanShape
@@ -102,8 +102,17 @@ class Show(Facts, template="show.sql.j2"):
     """Whether versions that are deletes are included."""
 
 
-def versions_query(spec: Spec, keys: Mapping[str, object], as_of: object, current: bool, deleted: bool = False) -> Show:
+def versions_query(
+    spec: Spec,
+    keys: Mapping[str, object],
+    as_of: object,
+    current: bool,
+    deleted: bool = False,
+    known_at: object = None,
+) -> Show:
     """Return the query of a table's rows in order; versions that are deletes only if ``deleted``.
+
+    With ``known_at``, the rows are those that the table held at that time.
 
     Raises :class:`UsageError` for a key or history that the spec does not have.
     """
@@ -112,7 +121,17 @@ def versions_query(spec: Spec, keys: Mapping[str, object], as_of: object, curren
         raise UsageError(
             f"{spec.target} is {spec.pattern}, which keeps no history; leave --as-of out", option="--as-of"
         )
+    if known_at is not None:
+        require_recorded(spec, KNOWN_AT)
+        read = read.known(cast(sql.text_literal(str(known_at)), "TIMESTAMP"))
     return Show(read, typed, None if as_of is None else str(as_of), current, deleted)
+
+
+def require_recorded(spec: Spec, option: Argument) -> None:
+    """Raise :class:`UsageError` for an option that asks what was known, if the table of a spec does not say it."""
+    if spec.recorded is None:
+        what = f"{spec.target} has no second axis of time; leave {option} out, or add history.recorded to the spec"
+        raise UsageError(what, option=option)
 
 
 def _typed_keys(spec: Spec, keys: Mapping[str, object]) -> tuple[tuple[str, str, str], ...]:
@@ -205,17 +224,26 @@ def diff_times_query(
 
 @dataclass(frozen=True)
 class TableVersion:
-    """A version of a table in Delta's log."""
+    """A version of a table in Delta's log, or with ``history.recorded`` what it held at a time."""
 
     number: int
     """Its number in the log."""
     missing: frozenset[str] = frozenset()
     """The quoted names of the columns of the spec that it lacks."""
+    is_held: bool = False
+    """Whether it is what the newest version held at a time, and not the version of a number."""
+    known_at: str | None = None
+    """The expression for that time; ``None`` for what the table holds now."""
+
+    @classmethod
+    def known(cls, at: object) -> TableVersion:
+        """Return what a table held at a time, given as text; ``None`` is now."""
+        return cls(0, is_held=True, known_at=None if at is None else cast(sql.text_literal(str(at)), "TIMESTAMP"))
 
 
 @dataclass(frozen=True)
 class DiffRun(Facts, template="diff_run.sql.j2"):
-    """diff_run.sql: the rows that differ between two versions of a table."""
+    """diff_run.sql: the rows that differ between two versions of a table, or between what it held at two times."""
 
     read: Read
     """How the table is read."""
@@ -224,9 +252,9 @@ class DiffRun(Facts, template="diff_run.sql.j2"):
     keys: tuple[tuple[str, str, str], ...]
     """(quoted column, type, value as text) of the key to compare; empty for all keys."""
     before: TableVersion
-    """The version before the run."""
+    """The version before the run, or what the table held at the first time."""
     after: TableVersion
-    """The version after the run."""
+    """The version after the run, or what the table held at the second time."""
     unchanged: bool
     """Whether rows that do not differ are included."""
 
@@ -243,6 +271,21 @@ def diff_run_query(
     Its rows are ordered by key and start. ``_scd_since`` is the start of a version; a table without history lacks it.
     """
     return DiffRun(read_of(spec), pattern_of(spec).columns(spec), _typed_keys(spec, keys), before, after, unchanged)
+
+
+def diff_known_query(
+    spec: Spec, keys: Mapping[str, object], start: object, end: object, unchanged: bool = False
+) -> DiffRun:
+    """Return the query of what the table learned between two times; ``None`` as the second is now.
+
+    It is that of :func:`diff_run_query`, without what a run writes of itself, and without the flag, which is of now.
+    """
+    require_recorded(spec, KNOWN_FROM)
+    left_out = {name for _, name in (*spec.recorded_columns, *spec.audit.names())}
+    left_out |= {spec.history.is_current.name} if spec.history.is_current else set()
+    columns = tuple(column for column in pattern_of(spec).columns(spec) if sql.unquote(column.name) not in left_out)
+    before, after = TableVersion.known(start), TableVersion.known(end)
+    return DiffRun(read_of(spec), columns, _typed_keys(spec, keys), before, after, unchanged)
 
 
 def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, compiler: Compiler) -> Script:

@@ -137,7 +137,9 @@ class Translator:
             self._functions |= {_path(function.this)}
             times = replace(self.times, parameter=function.expressions[0].name.lower())
             for column in function.expressions:
-                column.replace(exp.to_identifier(column.name, quoted=True))
+                name, default = exp.to_identifier(column.name, quoted=True), column.find(exp.DefaultColumnConstraint)
+                value = default and translate_tree(default.this.copy(), self._types, times)
+                column.replace(exp.PropertyEQ(this=name, expression=value) if value else name)
             body = tree.expression.this if isinstance(tree.expression, exp.Return) else tree.expression
             query = translate_tree(body, self._types, times)
             returns = exp.ReturnsProperty(this=exp.Schema(this=exp.Var(this="TABLE")), is_table=True)

@@ -10,7 +10,10 @@ from scdgen.facts.history import Times
 from scdgen.facts.refusals import refusal
 from scdgen.facts.variables import RECORDED_AT
 from scdgen.model.spec import CLOCK, Spec
+from scdgen.sql.zones import timestamp_literal
 
+AFTER_ALL = timestamp_literal("9999-12-31", "UTC")
+"""A time that is later than every recorded one, at which the rows of now are held."""
 _COMMENTS = {
     "from": "Time of the run that wrote the row",
     "to": "Time of the run that superseded the row; NULL in the rows of now",
@@ -79,7 +82,7 @@ class Recorded:
         if at is None:
             return self.now(table)
         until = f"({self.end} IS NULL OR {self.end} > {at})"
-        return f"(SELECT * FROM {table} WHERE {self.start} <= {at} AND {until})"
+        return f"(\n    SELECT *\n    FROM {table}\n    WHERE {self.start} <= {at}\n        AND {until}\n)"
 
     @property
     def names(self) -> list[str]:

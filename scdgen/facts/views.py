@@ -10,7 +10,7 @@ from scdgen.facts import source
 from scdgen.facts.base import Facts, Head
 from scdgen.facts.columns import Field, cast
 from scdgen.facts.history import Times
-from scdgen.facts.recorded import Recorded
+from scdgen.facts.recorded import AFTER_ALL, Recorded
 from scdgen.model.spec import Spec
 
 
@@ -51,8 +51,8 @@ class Read:
         """Return what versions are read from: these rows, or the step in which equal neighbours are one."""
         return "folded" if self.folds else self.rows
 
-    def known(self, at: str) -> Read:
-        """Return how to read the rows that were held at a time."""
+    def known(self, at: str | None) -> Read:
+        """Return how to read the rows that were held at a time; ``None`` is now."""
         return replace(self, known_at=at)
 
 
@@ -106,6 +106,21 @@ class Views(Facts, template="views.sql.j2"):
     def any(self) -> bool:
         """Whether the spec names a view."""
         return any((self.current, self.as_of, self.overlay))
+
+    @property
+    def known_at(self) -> str:
+        """Return the name of the parameter of ``as_of`` for the time at which a row was held."""
+        return "_scd_known_at" if "known_at" in map(str.casefold, self.read.columns) else "known_at"
+
+    @property
+    def after_all(self) -> str:
+        """Return its default: a time at which the rows of now are held."""
+        return AFTER_ALL
+
+    @property
+    def read_known(self) -> Read:
+        """Return how ``as_of`` reads the table."""
+        return self.read.known(self.known_at) if self.read.recorded else self.read
 
     @property
     def changes(self) -> tuple[Overlay, ...]:
@@ -170,6 +185,8 @@ class Lookup:
     """Whether ``facts`` is a SELECT."""
     at: str | None
     """The expression for the time of a fact; ``None`` for the open version."""
+    known: str | None
+    """The expression for the time at which the version was held; ``None`` for what is held now."""
     keys: tuple[LookupKey, ...]
     """The keys, in the order of the spec."""
     columns: tuple[tuple[str, str], ...]
@@ -207,6 +224,7 @@ class Lookups(Facts, template="lookups.sql.j2"):
                 else sql.query(lookup.query or "").text,
                 is_query=lookup.query is not None,
                 at=cast(sql.expression(lookup.at).text, spec.history.type.upper()) if lookup.at else None,
+                known=cast(sql.expression(lookup.known).text, "TIMESTAMP") if lookup.known else None,
                 keys=tuple(
                     LookupKey(sql.quote(key), spec.columns[key].type, _operand(lookup.keys[key]), f"_scd_key_{number}")
                     for number, key in enumerate(spec.keys, 1)

@@ -13,8 +13,9 @@ from scdgen.model.spec import JoinedTable, Spec
 def fill_in(spec: Spec, others: Iterable[Spec]) -> tuple[Spec, list[tuple[Location, str]]]:
     """Fill in the options of joined tables that the spec leaves out and the spec of the table knows.
 
-    The versions of deletes (``on_delete: mark``) are left out. Also returns the problems: a table without versions, or
-    with times of another type. Raises :class:`SpecError` for a table that can be the target of several specs.
+    The versions of deletes (``on_delete: mark``) are left out, as are superseded rows (``history.recorded``). Also
+    returns the problems: a table without versions, or with times of another type. Raises :class:`SpecError` for a table
+    that can be the target of several specs.
     """
     found: list[tuple[Location, str]] = []
     writers = [(full_name(other.target_parts), other) for other in others if other.target_parts != spec.target_parts]
@@ -52,8 +53,9 @@ def _filled(joined: JoinedTable, owner: Spec) -> JoinedTable:
         known |= {"valid_to": f"IF({sql.quote(flag.name)} = {closed}, {end}, NULL)", "open_end": None}
     given = {name: getattr(joined, name) for name in joined.model_fields_set if name != "where"}
     where = joined.where
-    if history.deleted is not None:
-        lives = f"{sql.quote(history.deleted)} = FALSE"
-        where = lives if where is None else f"({where}) AND {lives}"
+    lives = [f"{sql.quote(history.deleted)} = FALSE"] if history.deleted is not None else []
+    lives += [f"{sql.quote(owner.recorded.to)} IS NULL"] if owner.recorded else []
+    for condition in lives:
+        where = condition if where is None else f"({where}) AND {condition}"
     filled = {**known, **given, "where": where}
     return joined.model_copy(update={name: value for name, value in filled.items() if value != joined.options[name]})

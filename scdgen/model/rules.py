@@ -471,6 +471,12 @@ def _lookups(spec: Spec) -> Found:
                 yield place, f"lookups: exactly one of {one}, {other} is needed; {what}"
         if lookup.before_first == "first" and lookup.version is not None:
             yield (*place, "before_first"), "before_first: goes with at, which a version: current has not; remove it"
+        if lookup.known is not None and spec.recorded is None:
+            what = "needs the second axis of time; add history.recorded, or remove it"
+            yield (*place, "known"), f"known: {what}"
+        if lookup.known is not None and lookup.before_first == "first":
+            what = "first is not with known, where what comes first depends on the fact; remove one"
+            yield (*place, "before_first"), f"before_first: {what}"
         if set(lookup.keys) != set(spec.keys):
             yield (
                 (*place, "keys"),

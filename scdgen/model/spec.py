@@ -676,6 +676,13 @@ class Lookup(Model):
     version: Literal["current"] | None = Field(
         default=None, description="`current`: the open version of the key, whatever the time of the fact; or `at`."
     )
+    known: Annotated[
+        Expression | None, Option(over=Rows.FACTS, file="lookups.sql", may_vary=True, in_json="if_set")
+    ] = Field(
+        default=None,
+        description="With `history.recorded`, an expression over the fact: the version is the one that the table held "
+        "at that time, whatever it has learned since.",
+    )
     keys: Annotated[dict[Name, Expression], Option(over=Rows.FACTS, file="lookups.sql", may_vary=True)] = Field(
         description="Each key of the spec: an expression over the fact."
     )

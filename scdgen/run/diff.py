@@ -10,8 +10,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scdgen import sql
-from scdgen.arguments import FROM_TIME, RUN_ID, TO_TIME
-from scdgen.compile.queries import DiffRun, DiffTimes, TableVersion, diff_run_query, diff_times_query, read_of
+from scdgen.arguments import FROM_TIME, KNOWN_FROM, KNOWN_TO, RUN_ID, TO_TIME
+from scdgen.compile.queries import (
+    DiffRun,
+    DiffTimes,
+    TableVersion,
+    diff_known_query,
+    diff_run_query,
+    diff_times_query,
+)
 from scdgen.errors import DataError, UsageError
 from scdgen.facts.counts import CHANGES, ROW_CHANGES, VERSIONS
 from scdgen.model.spec import Spec
@@ -36,6 +43,15 @@ class DiffFilter:
     """The id of the run to compare the table before and after; ``None`` with times."""
     keys: Mapping[str, object] = field(default_factory=dict)
     """Column -> value of the key; empty for all keys."""
+    known_from: object = None
+    """The first time of what the table held (``history.recorded``), instead of times or a run."""
+    known_to: object = None
+    """The second such time; ``None`` for what it holds now."""
+
+    @property
+    def by_version(self) -> bool:
+        """Whether versions are compared, and not the keys at two times."""
+        return self.run_id is not None or self.known_from is not None
 
     def query(
         self,
@@ -50,6 +66,8 @@ class DiffFilter:
         if self.run_id is not None and (self.from_time is not None or self.to_time is not None):
             what = f"goes without {FROM_TIME} and {TO_TIME}; give a run, or the times to compare"
             raise UsageError(what, option=RUN_ID)
+        if (self.known_from, self.known_to) != (None, None):
+            return self._known_query(spec, unchanged)
         if self.run_id is not None:
             return diff_run_query(spec, self.keys, *versions, unchanged)
         if self.from_time is None:
@@ -63,10 +81,22 @@ class DiffFilter:
             raise wrong_order(given)  # times in other forms are compared by the engine
         return query
 
+    def _known_query(self, spec: Spec, unchanged: bool) -> DiffRun:
+        if self.known_from is None:
+            raise UsageError("is missing; give the first time of what was known", option=KNOWN_FROM)
+        if (self.run_id, self.from_time, self.to_time) != (None, None, None):
+            what = f"goes without {FROM_TIME}, {TO_TIME} and {RUN_ID}; give either"
+            raise UsageError(what, option=KNOWN_FROM)
+        query = diff_known_query(spec, self.keys, self.known_from, self.known_to, unchanged)
+        require_forms(self.list_given(spec))
+        return query
+
     def list_given(self, spec: Spec) -> list[Given]:
         """The given values, for :meth:`Tables.require_valid`."""
         times, kind = {FROM_TIME: self.from_time, TO_TIME: self.to_time}, spec.history.type.upper()
         given: list[Given] = [(name, str(time), kind) for name, time in times.items() if time is not None]
+        known = {KNOWN_FROM: self.known_from, KNOWN_TO: self.known_to}
+        given += [(name, str(time), "TIMESTAMP") for name, time in known.items() if time is not None]
         return [*list_keys(spec, self.keys), *given]
 
 
@@ -87,7 +117,7 @@ def read_diff(tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0) ->
 
     with tables.reading(spec) as spec:
         # Compute words such as `now` once, so that the two queries below compare the same times.
-        values = tables.require_valid(given, ordered=wanted.to_time is not None)
+        values = tables.require_valid(given, ordered=(wanted.to_time, wanted.known_to) != (None, None))
         wanted = _resolve_words(wanted, values[len(wanted.keys) :])
         # Read the versions of a run under a guard, because VACUUM may have removed their files.
         if wanted.run_id is not None:
@@ -100,17 +130,20 @@ def read_diff(tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0) ->
             if wanted.keys and not rows:
                 _require_key(spec, wanted.keys, select(unchanged=True))
     # Show a count for each word, also for those without rows.
-    names = spec.columns if wanted.run_id is None else map(sql.unquote, read_of(spec).columns)
+    query = wanted.query(spec, versions)
+    names = (column.name for column in query.columns) if isinstance(query, DiffRun) else map(sql.quote, spec.columns)
     of_rows = VERSIONS if spec.keeps_history else CHANGES if spec.deleted else ROW_CHANGES
-    words = CHANGES if wanted.run_id is None else of_rows
+    words = of_rows if wanted.by_version else CHANGES
     return DiffResult(
         target=spec.target,
         keys=tuple(spec.keys),
-        columns=tuple(names),
+        columns=tuple(map(sql.unquote, names)),
         counts={word: counts.get(word, 0) for word in words},
         rows=tuple(_build_row(spec, row) for row in rows),
         from_time=None if wanted.from_time is None else str(wanted.from_time),
         to_time=None if wanted.to_time is None else str(wanted.to_time),
+        known_from=None if wanted.known_from is None else str(wanted.known_from),
+        known_to=None if wanted.known_to is None else str(wanted.known_to),
         run_id=wanted.run_id,
         versions=None if wanted.run_id is None else (versions[0].number, versions[1].number),
     )
@@ -118,6 +151,10 @@ def read_diff(tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0) ->
 
 def _resolve_words(wanted: DiffFilter, values: Sequence[str]) -> DiffFilter:
     """Return the filter with ``values`` for its times that are words."""
+    if wanted.known_from is not None:
+        known = [time for time in (wanted.known_from, wanted.known_to) if time is not None]
+        start, end, *_ = [*map(resolve_word, known, values), None, None]
+        return replace(wanted, known_from=start, known_to=end)
     given = [time for time in (wanted.from_time, wanted.to_time) if time is not None]
     start, end, *_ = [*map(resolve_word, given, values), None, None]
     return replace(wanted, from_time=start, to_time=end)

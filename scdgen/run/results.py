@@ -230,10 +230,19 @@ class DiffResult:
     """The first time; ``None`` for a run."""
     to_time: str | None = None
     """The second time; ``None`` for the open versions, or for a run."""
+    known_from: str | None = None
+    """The first time of what the table held; ``None`` without ``history.recorded``, or if that is not compared."""
+    known_to: str | None = None
+    """The second such time; ``None`` for what it holds now."""
     run_id: str | None = None
     """The run; ``None`` between two times."""
     versions: tuple[int, int] | None = None
     """The Delta versions before and after the run; ``None`` between two times."""
+
+    @property
+    def by_version(self) -> bool:
+        """Whether rows are versions (scd1: rows), which have their start, and not keys."""
+        return self.run_id is not None or self.known_from is not None
 
     @property
     def is_cut(self) -> bool:

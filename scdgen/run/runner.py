@@ -280,10 +280,18 @@ class Runner:
         return delta.find_newer_snapshot(TargetTable(self.spark, spec).read_newest(), taken)
 
     def versions(
-        self, spec: Spec, keys: Mapping[str, object] | None = None, as_of: object = None, current: bool = False
+        self,
+        spec: Spec,
+        keys: Mapping[str, object] | None = None,
+        as_of: object = None,
+        current: bool = False,
+        known_at: object = None,
     ) -> DataFrame:
-        """Select versions of the table in order: those of one key, those valid at a time, or the open ones."""
-        wanted = VersionFilter(keys or {}, as_of, current)
+        """Select versions of the table in order: those of one key, those valid at a time, or the open ones.
+
+        With ``known_at``, as the table held them at that time (``history.recorded``).
+        """
+        wanted = VersionFilter(keys or {}, as_of, current, known_at=known_at)
         with table_zone(self._engine, spec) as zoned, self._engine.translated(spec):
             require_table(self.spark, spec)
             return SparkTables(self.spark, self.compiler).select_versions(zoned, wanted)
@@ -296,8 +304,10 @@ class Runner:
         run_id: str | None = None,
         keys: Mapping[str, object] | None = None,
         limit: int = 0,
+        known_from: object = None,
+        known_to: object = None,
     ) -> DiffResult:
-        """Compare the table at two effective times, or before and after a run.
+        """Compare the table at two effective times, before and after a run, or what it held at two times.
 
         Args:
             spec: the table's spec.
@@ -306,12 +316,14 @@ class Runner:
             run_id: a run in Delta's log, instead of times.
             keys: only this key: column -> value.
             limit: maximum number of rows; 0 for all.
+            known_from: the first time of what the table held, instead of these; only with ``history.recorded``.
+            known_to: the second such time; by default, what it holds now.
 
         Raises:
             UsageError: the arguments exclude each other, are invalid, or do not fit this spec.
             DataError, EngineError: the table, the key, the run or its versions do not exist, or the engine failed.
         """
-        wanted = DiffFilter(from_time, to_time, run_id, keys or {})
+        wanted = DiffFilter(from_time, to_time, run_id, keys or {}, known_from, known_to)
         return read_diff(SparkTables(self.spark, self.compiler), spec, wanted, limit)
 
     def check(self, spec: Spec, limit: int = 5) -> list[CheckResult]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scdgen import sql
-from scdgen.arguments import Argument, key_argument
+from scdgen.arguments import KNOWN_AT, Argument, key_argument
 from scdgen.compile.queries import Show, given_query, versions_query
 from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
@@ -57,6 +57,8 @@ class VersionFilter:
     """Whether only open versions are selected."""
     deleted: bool = False
     """Whether versions that are deletes are included."""
+    known_at: object = None
+    """The time at which the table held them (``history.recorded``); ``None`` for those of now."""
 
     @property
     def has_whole_history(self) -> bool:
@@ -65,18 +67,24 @@ class VersionFilter:
 
     def query(self, spec: Spec) -> Show:
         """Return the query. Raises :class:`UsageError` for a wrong key or time, or one that the spec does not have."""
-        query = versions_query(spec, self.keys, self.as_of, self.current, self.deleted)
+        query = versions_query(spec, self.keys, self.as_of, self.current, self.deleted, self.known_at)
         require_forms(self.list_given(spec))
         return query
 
     def list_given(self, spec: Spec) -> list[Given]:
         """The given values, for :meth:`Tables.require_valid`."""
-        time: list[Given] = [] if self.as_of is None else [("--as-of", str(self.as_of), spec.history.type.upper())]
-        return list_keys(spec, self.keys) + time
+        kinds: dict[Argument | str, tuple[object, str]] = {
+            "--as-of": (self.as_of, spec.history.type.upper()), KNOWN_AT: (self.known_at, "TIMESTAMP")
+        }  # fmt: skip
+        times: list[Given] = [(name, str(time), kind) for name, (time, kind) in kinds.items() if time is not None]
+        return list_keys(spec, self.keys) + times
 
     def resolve(self, values: Sequence[str]) -> VersionFilter:
         """Return the filter with a time for a word such as ``yesterday``, by the values of :meth:`list_given`."""
-        return self if self.as_of is None else replace(self, as_of=resolve_word(self.as_of, values[-1]))
+        of_times = iter(values[len(self.keys) :])
+        as_of = None if self.as_of is None else resolve_word(self.as_of, next(of_times))
+        known_at = None if self.known_at is None else resolve_word(self.known_at, next(of_times))
+        return replace(self, as_of=as_of, known_at=known_at)
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,7 @@ ROWS = (
     "marked_with_sequence",
     "partial_rows_with_nulls_and_compare",
     "recorded_changes",
+    "recorded_lookups",
     "recorded_members",
     "recorded_sequence",
     "recorded_snapshot",

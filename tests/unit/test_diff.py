@@ -150,6 +150,16 @@ def test_csv_has_a_column_for_each_side() -> None:
         ),
         (DiffFilter("2024-01-01", run_id="r1"), "run_id: goes without from_time and to_time; give a run"),
         (DiffFilter(to_time=1, run_id="r1"), "run_id: goes without from_time and to_time; give a run"),
+        (DiffFilter(known_to="2024-01-01"), "known_from: is missing; give the first time of what was known"),
+        (
+            DiffFilter(known_from="2024-01-01", run_id="r1"),
+            "known_from: goes without from_time, to_time and run_id; give either",
+        ),
+        (
+            DiffFilter(known_from="2024-01-01"),
+            "known_from: crm.customer has no second axis of time; leave known_from out, or add history.recorded to "
+            "the spec",
+        ),
         (DiffFilter(0, keys={"idd": 1}), "keys['idd']: is not a key of crm.customer; did you mean 'id'?"),
         (DiffFilter(run_id="r1", keys={"name": 1}), "keys['name']: is not a key of crm.customer; its keys are id"),
     ],

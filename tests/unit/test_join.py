@@ -63,6 +63,12 @@ def test_specs_in_the_folder_say_how_versions_are_stored(tmp_path: Path) -> None
     assert render(spec).merge == render(load_specs([tmp_path / "wide.yml"])[0]).merge
 
 
+def test_rows_that_were_superseded_are_left_out(tmp_path: Path) -> None:
+    recorded = ADDRESS.replace("deleted: is_deleted}", "deleted: is_deleted, recorded: {to: held_until}}")
+    spec = load_spec(written(tmp_path, wide=WIDE, address=recorded, customer=CUSTOMER) / "wide.yml")
+    assert spec.source.join["a"].where == "(is_deleted = FALSE) AND held_until IS NULL"
+
+
 def test_specs_given_together_say_it_too(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()

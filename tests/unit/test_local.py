@@ -201,3 +201,57 @@ def test_spark_reads_the_rest(folder: Path, given: tuple[str, ...], monkeypatch:
     with pytest.raises(SystemExit):
         main(["show", "customer.yml", *given])
     assert printed == [f"Spark is asked, {'--remote' not in given}"], "with the quick start, if it is our own"
+
+
+def test_show_of_what_was_known_without_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Oslo since January, and of March the table learned that it was Rome since February."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("scdgen.engine.session.local_session", lambda *_: pytest.fail("Spark was started"))
+    Path("people.yml").write_text(
+        "target: crm.people\npattern: scd2\nsource: {table: nowhere, effective_at: at}\nkeys: [id]\n"
+        "columns: {id: int, city: string}\nhistory: {recorded: true}\n"
+    )
+    names = ("valid_from", "valid_to", "recorded_from", "recorded_to")
+    schema = pa.schema(
+        [("id", pa.int32()), ("city", pa.string()), ("is_current", pa.bool_())]
+        + [(name, pa.timestamp("us", "UTC")) for name in names]
+    )
+    january, february, march = (dt.datetime(2024, month, 1, tzinfo=UTC) for month in (1, 2, 3))
+    given = [
+        (1, "Oslo", False, january, None, january, march),
+        (1, "Oslo", False, january, february, march, None),
+        (1, "Rome", True, february, None, march, None),
+    ]
+    table = pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in given], schema)
+    write_deltalake("warehouse/crm.db/people", table)
+
+    def shown(*options: str) -> list[tuple[str, str | None]]:
+        with pytest.raises(SystemExit) as stopped:
+            main(("show", "people.yml", "--format", "json", *options))
+        assert stopped.value.code == 0
+        found = map(json.loads, capsys.readouterr().out.splitlines())
+        return [(row["city"], row["valid_to"]) for row in found]
+
+    assert shown() == [("Oslo", "2024-02-01 00:00:00"), ("Rome", None)]
+    assert shown("--known-at", "2024-02-15") == [("Oslo", None)]
+    assert shown("--known-at", "2024-03-01") == [("Oslo", "2024-02-01 00:00:00"), ("Rome", None)]
+    assert shown("--known-at", "2024-02-15", "--as-of", "2024-02-20") == [("Oslo", None)]
+    assert shown("--known-at", "2023-12-31") == []
+    with pytest.raises(SystemExit):
+        main(("diff", "people.yml", "--known-from", "2024-02-15", "--format", "json"))
+    found = json.loads(capsys.readouterr().out)
+    assert (found["known_from"], found["known_to"]) == ("2024-02-15", None)
+    assert found["counts"] == {"opened": 1, "closed": 1, "corrected": 0, "folded": 0}
+    assert [(row["change"], row["new"]["city"], row["changed"]) for row in found["rows"]] == [
+        ("closed", "Oslo", ["valid_to"]),
+        ("opened", "Rome", []),
+    ]
+    with pytest.raises(SystemExit):
+        main(("diff", "people.yml", "--known-from", "2024-02-15", "--known-to", "2024-02-20"))
+    assert capsys.readouterr().out.strip() == (
+        "crm.people, known at 2024-02-15 and at 2024-02-20: 0 opened, 0 closed, 0 corrected, 0 folded"
+    )
+    with pytest.raises(UsageError, match="has no second axis of time; leave known_at out, or add history"):
+        VersionFilter(known_at="2024-01-01").query(load_spec_text(SPEC))

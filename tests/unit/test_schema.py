@@ -100,6 +100,7 @@ lookups:
     query: SELECT * FROM sales.orders
     at: ordered_at
     version: current
+    known: ordered_at
     keys: {id: customer_id}
     columns: [name, id]
     before_first: first

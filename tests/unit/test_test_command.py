@@ -363,4 +363,7 @@ def test_story_of_two_times_is_played(tmp_path: Path, monkeypatch: pytest.Monkey
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(text)
     monkeypatch.chdir(tmp_path)
-    assert {*files} == {"specs/score.yml", "specs/score.test.yml"} and main(["test", "specs"]) == 0
+    assert {*files} == {"specs/score.yml", "specs/score.test.yml", "specs/decision.yml"}
+    with pytest.raises(SystemExit) as exited:
+        main(["test", "specs"])
+    assert not exited.value.code
