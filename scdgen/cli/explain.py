@@ -98,7 +98,10 @@ def settings(spec: Spec) -> list[Setting]:
         given = list(_values(set_by_spec, steps))
         defaults = list(_values(applied, steps))
         if any(other.place.startswith(f"{option.place}.") for other in listed):  # a mapping with options
-            given, defaults = [pair for pair in given if not pair[1] and not isinstance(pair[1], dict)], []
+            switched = option.allowed.startswith("`true`")  # without options of its own, it is on
+            given = [(entry, True) if value == {} and switched else (entry, value) for entry, value in given]
+            given = [pair for pair in given if pair[1] is True or (not pair[1] and not isinstance(pair[1], dict))]
+            defaults = []
         text = "; ".join(_text(value) if entry in ("", value) else f"{entry}: {_text(value)}" for entry, value in given)
         if not given and defaults:
             resolved = option.place in ("on_delete", "late_arriving")  # the pattern and the feed decide

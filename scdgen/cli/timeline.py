@@ -141,7 +141,8 @@ def build_timeline(spec: Spec, wanted: VersionFilter, found: VersionRows) -> Tim
         known |= {at for at in ends if at is not None}
     goes_on = any(lane.cut or any(v.is_open for v in lane.versions) for lane in lanes)
     return Timeline(
-        spec.target, kind, keys, values, tuple(name for _, name in spec.history_columns), lanes,
+        spec.target, kind, keys, values, tuple(name for _, name in (*spec.history_columns, *spec.recorded_columns)),
+        lanes,
         *_choose_ends(sorted(known), kind, goes_on), whole=wanted.has_whole_history,
         limit=len(found.rows) if found.following is not None else None,
     )  # fmt: skip

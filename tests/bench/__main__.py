@@ -18,6 +18,10 @@ from tests.bench.session import FOLDER, ROOT
 # Part -> module and arguments; then the arguments of --quick, which only shows that the part works.
 PARTS = {
     "grown": (["grown"], ["--keys", "2000", "--batches", "3,6", "--rounds", "1"]),
+    "recorded": (
+        ["grown", "--batches", "100", "--table", "default", "--table", "recorded"],
+        ["--keys", "2000", "--batches", "6", "--rounds", "1"],
+    ),
     "history": (["history", "--rounds", "3"], ["--keys", "20000", "--rounds", "1"]),
     "least": (["least", "--rounds", "3"], ["--keys", "20000", "--rounds", "1"]),
     "replay": (["replay", "--rounds", "3"], ["--keys", "20000", "--rounds", "1"]),

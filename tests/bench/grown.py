@@ -84,6 +84,7 @@ TABLES = (
     Grown("default, by a stream", streamed=True, brief=True),
     Grown("layout none", "table: {layout: none}", brief=True),
 )
+RECORDED = Grown("recorded", "history: {recorded: true}")  # only by --table
 LAYOUTS = (
     *(one for one in TABLES if not one.streamed),
     Grown("cluster_by valid_to", "table: {cluster_by: [valid_to]}"),
@@ -153,7 +154,7 @@ def main() -> None:
     feed = Feed(given.keys, given.share)
     tables = list(LAYOUTS if given.layouts else TABLES)
     if given.table:
-        tables = [one for one in tables if one.options is None or one.name in given.table]
+        tables = [one for one in (*tables, RECORDED) if one.options is None or one.name in given.table]
     grown = 0
     with bench_session() as spark, tempfile.TemporaryDirectory(dir=FOLDER) as checkpoint:
         print(f"{given.keys:,} keys, a batch has {given.share:.0%} of them")

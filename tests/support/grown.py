@@ -68,7 +68,8 @@ def all_files(spark: SparkSession, table: str) -> dict[Path, int]:
 
 def opened_files(spark: SparkSession, spec: Spec, bound: str) -> dict[Path, int]:
     """List the data files that Delta does not skip in a MERGE whose earliest change is at ``bound``: path -> bytes."""
-    return _sizes(spark.table(spec.target).alias("t").where(Times(spec).reachable(bound)))
+    versions = spark.table(spec.target).alias("t").where(Times(spec).reachable(bound))
+    return _sizes(versions.where(f"t.{spec.recorded.to} IS NULL") if spec.recorded else versions)
 
 
 def _sizes(frame: DataFrame) -> dict[Path, int]:

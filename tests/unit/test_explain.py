@@ -308,3 +308,13 @@ def test_explain_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     (tmp_path / "a.yml").write_text("target: x\npattern: scd3\n")
     status, out, err = run(capsys, "explain", tmp_path)
     assert (status, out) == (1, "") and "'scd3' is not one of scd2, scd1" in err
+
+
+def test_option_that_is_only_switched_on_is_listed() -> None:
+    def listed(value: Any) -> dict[str, str]:
+        found = settings(load(changed(BASES["2c"], "history.recorded", value)))
+        return {setting.place: setting.shown for setting in found if setting.given}
+
+    assert listed(True)["history.recorded"] == "history.recorded: true"
+    named = listed({"from": "held_from"})
+    assert named["history.recorded.from"] == "history.recorded.from: held_from" and "history.recorded" not in named
