@@ -1,0 +1,130 @@
+"""The option ``history.recorded`` on Delta: what is written, what reads it, and how a table gets it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scdgen import DataError, Runner, load_spec_text
+from scdgen.errors import STATEMENT
+from scdgen.sql.tokens import split_statements
+from tests.support.random_batches import SparkSide, play
+from tests.support.random_specs import make_recorded_case
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TEXT = """target: recorded.people
+pattern: scd2
+source: {table: recorded.landed, effective_at: CAST(at AS TIMESTAMP)}
+keys: [id]
+columns: {id: int, city: string}
+views: {current: recorded.people_now, as_of: recorded.people_at}
+"""
+AXIS = """history: {recorded: {at: ":known"}}
+params: {known: {type: timestamp, default: current_timestamp()}}
+"""
+STORY = ((1, "Oslo", "2024-01-01", "2024-01-05"), (1, "Paris", "2024-03-01", "2024-03-02"),
+         (1, "Rome", "2024-02-01", "2024-03-20"))  # fmt: skip
+
+
+def load(spark: SparkSession, spec: Any, key: int, city: str, at: str, known: str) -> Any:
+    rows = spark.sql(f"SELECT {key} AS id, '{city}' AS city, '{at}' AS at")
+    return Runner(spark).run(spec, rows, params={"known": known})
+
+
+def days(spark: SparkSession, query: str) -> list[tuple[Any, ...]]:
+    """The rows of a query as text, times without a midnight."""
+    found = spark.sql(query)
+    rows = found.selectExpr(*(f"CAST({name} AS STRING)" for name in found.columns)).collect()
+    return sorted((tuple(cell and cell.removesuffix(" 00:00:00") for cell in row) for row in rows), key=repr)
+
+
+def prepare(spark: SparkSession) -> None:
+    spark.sql("CREATE SCHEMA IF NOT EXISTS recorded")
+    spark.sql("DROP TABLE IF EXISTS recorded.people")
+
+
+@pytest.mark.parametrize("more", ["", "unchanged: keep\n"])
+def test_table_says_what_was_known(spark: SparkSession, more: str) -> None:
+    spec = load_spec_text(TEXT + AXIS + more)
+    prepare(spark)
+    results = [load(spark, spec, *batch) for batch in STORY]
+    assert [(r.inserted, r.updated, r.deleted) for r in results] == [(1, 0, 0), (2, 1, 0), (2, 1, 0)]
+    columns = "city, valid_from, valid_to, is_current, recorded_from, recorded_to"
+    assert days(spark, f"SELECT {columns} FROM recorded.people") == sorted([
+        ("Oslo", "2024-01-01", None, "false", "2024-01-05", "2024-03-02"),
+        ("Oslo", "2024-01-01", "2024-03-01", "false", "2024-03-02", "2024-03-20"),
+        ("Paris", "2024-03-01", None, "true", "2024-03-02", None),
+        ("Oslo", "2024-01-01", "2024-02-01", "false", "2024-03-20", None),
+        ("Rome", "2024-02-01", "2024-03-01", "false", "2024-03-20", None),
+    ], key=repr)  # fmt: skip
+    for call, cities in (
+        ("'2024-02-15'", ["Rome"]),
+        ("'2024-02-15', TIMESTAMP '2024-03-10'", ["Oslo"]),
+        ("'2024-02-15', TIMESTAMP '2024-03-20'", ["Rome"]),
+        ("'2024-02-15', TIMESTAMP '2024-01-04'", []),
+        ("'2024-03-15', TIMESTAMP '2024-02-01'", ["Oslo"]),
+    ):
+        assert days(spark, f"SELECT city FROM recorded.people_at(TIMESTAMP {call})") == [(city,) for city in cities]
+    assert days(spark, "SELECT city FROM recorded.people_now") == [("Paris",)]
+    runner = Runner(spark)
+    assert [row["city"] for row in runner.versions(spec).collect()] == ["Oslo", "Rome", "Paris"]
+    assert [row["city"] for row in runner.versions(spec, known_at="2024-03-10").collect()] == ["Oslo", "Paris"]
+    assert all(result.failures == 0 for result in runner.check(spec))
+    assert runner.diff(spec, run_id=results[2].run_id).counts == {"opened": 1, "closed": 0, "corrected": 1, "folded": 0}
+    assert runner.diff(spec, "2024-01-15", "2024-02-15").counts["changed"] == 1
+
+
+def test_run_that_is_not_later_is_refused(spark: SparkSession) -> None:
+    spec = load_spec_text(TEXT + AXIS)
+    prepare(spark)
+    for batch in STORY:
+        load(spark, spec, *batch)
+    before = days(spark, "SELECT * FROM recorded.people")
+    with pytest.raises(DataError, match="a row is recorded at the time of this run or later") as refused:
+        load(spark, spec, 2, "Bonn", "2024-01-01", "2024-03-20")
+    assert refused.value.rule == "recorded_order"
+    assert days(spark, "SELECT * FROM recorded.people") == before
+    # By the clock, the same rows again write nothing.
+    rows = spark.sql("SELECT 1 AS id, 'Rome' AS city, '2024-02-01' AS at")
+    again = Runner(spark).run(spec, rows)
+    assert (again.inserted, again.updated, again.deleted, again.commit) == (0, 0, 0, None)
+
+
+def test_plan_and_run_count_the_same(spark: SparkSession) -> None:
+    spec, runner = load_spec_text(TEXT + AXIS), Runner(spark)
+    prepare(spark)
+    load(spark, spec, *STORY[0])
+    rows = spark.sql("SELECT 1 AS id, 'Paris' AS city, '2024-03-01' AS at")
+    planned = runner.plan(spec, rows).counts
+    assert (planned.versions["closed"], planned.versions["superseded"]) == (1, 1)
+    result = runner.run(spec, rows, count=True)
+    assert (result.planned["superseded"], result.inserted, result.updated) == (1, 2, 1)
+
+
+def test_table_gets_the_axis_and_loses_it(spark: SparkSession) -> None:
+    """By the statements that a run prints."""
+    plain, recorded, runner = load_spec_text(TEXT), load_spec_text(TEXT + AXIS), Runner(spark)
+    prepare(spark)
+    rows = spark.sql("SELECT 1 AS id, 'Oslo' AS city, '2024-01-01' AS at")
+    runner.run(plain, rows)
+    for spec, city in ((recorded, "Paris"), (plain, "Rome")):
+        rows = spark.sql(f"SELECT 1 AS id, '{city}' AS city, '2024-0{2 if city == 'Paris' else 3}-01' AS at")
+        with pytest.raises(DataError, match=r"history\.recorded") as refused:
+            runner.run(spec, rows)
+        printed = (line for line in str(refused.value).splitlines() if line.startswith(STATEMENT))
+        for statement in split_statements("\n".join(printed)):
+            spark.sql(statement)
+        runner.run(spec, rows)
+    found = days(spark, "SELECT city, valid_from, valid_to FROM recorded.people")
+    paris = ("Paris", "2024-02-01", "2024-03-01")
+    assert found == [("Oslo", "2024-01-01", "2024-02-01"), paris, ("Rome", "2024-03-01", None)]
+
+
+@pytest.mark.parametrize("seed", [2, 5, 22, 33, 34, 54])
+def test_random_histories(spark: SparkSession, seed: int, tmp_path: Path) -> None:
+    side = SparkSide(spark)
+    side.drop(play(side, make_recorded_case(seed, f"recorded.t{seed}", str(tmp_path)), plans="last"))
