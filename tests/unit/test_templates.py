@@ -39,9 +39,9 @@ from scdgen.facts.source import SourceCast
 from scdgen.facts.views import Read
 from scdgen.model.registry import rules_of
 from scdgen.model.rules import JOIN_STEPS, RECORDED_STEP, STEPS
-from scdgen.patterns import scd1, scd2
+from scdgen.patterns import scd1
 from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.scd2 import Scd2Merge
+from scdgen.patterns.scd2 import Ending, Scd2Merge
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
 from tests.conftest import ROOT
@@ -102,8 +102,7 @@ PARAMETERS: dict[str, Any] = {
     "version": queries.TableVersion,
     "times": Times,
     "page": Page | DiffPage,
-    "merge": scd2.Scd2Merge,
-    "ending": scd2.Ending,
+    "ending": Ending,
     "recorded": Recorded,
 }
 MACRO_FILES = {
