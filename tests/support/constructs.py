@@ -28,7 +28,8 @@ _PARTS = {
 }  # fmt: skip
 _NAMES = {
     "Add": "+", "And": "AND", "Case": "CASE", "DPipe": "||", "ClusterProperty": "CLUSTER BY",
-    "CommentColumnConstraint": "COMMENT", "CTE": "WITH", "Distinct": "DISTINCT", "Distribute": "DISTRIBUTE BY",
+    "CommentColumnConstraint": "COMMENT", "CTE": "WITH",
+    "DefaultColumnConstraint": "DEFAULT of a parameter", "Distinct": "DISTINCT", "Distribute": "DISTRIBUTE BY",
     "Div": "/", "Dot": ". of a value", "EQ": "=", "Exists": "EXISTS", "FileFormatProperty": "USING",
     "Filter": "FILTER", "GT": ">", "GTE": ">=", "Having": "HAVING", "IgnoreNulls": "IGNORE NULLS", "In": "IN",
     "Interval": "INTERVAL", "Is": "IS NULL", "LocationProperty": "LOCATION", "LT": "<", "LTE": "<=", "Mod": "%",
