@@ -53,6 +53,9 @@ def rewind(
     if not spec.keeps_history:
         what = f"{spec.target} is {spec.pattern}, which keeps no history to go back in"
         raise UsageError(f"{what}; `scdgen undo` takes back a run", option="--to")
+    if spec.recorded:
+        what = f"{spec.target} has history.recorded, and a rewind would change rows that say what was known"
+        raise UsageError(f"{what}; `scdgen undo` takes back a run", option="--to")
     params = parse_pairs(param, "--param")
     with open_runner(loaded, engine, needs_tables=True) as runner:
         shown = 0 if hides_values() or yes else limit

@@ -300,7 +300,7 @@ def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, compiler: 
 
 
 def rewind_script(spec: Spec, compiler: Compiler) -> Script:
-    """Return rewind.sql; without statements for a table that has no history.
+    """Return rewind.sql; without statements for a table that cannot go back.
 
     The session must set the variable with the time.
     """

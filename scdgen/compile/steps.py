@@ -72,7 +72,7 @@ def list_steps(
 
 def list_own(script: Script, run_id: str | None = None) -> tuple[str, ...]:
     """Return the statements of a file that a run does not play, such as rewind.sql, with the id of its run."""
-    return (*_set_once((script,), run_id), *_own_texts(script))
+    return (*_set_once((script,), OF_RUN, run_id), *_own_texts(script, OF_RUN))
 
 
 def _steps(

@@ -83,7 +83,7 @@ class Pattern(PatternRules, ABC):
         return None
 
     def rewind(self, source: Source) -> Rewind | None:
-        """Return the MERGE that takes the table back to a time; ``None`` for a table without history."""
+        """Return the MERGE that takes the table back to a time; ``None`` if the table cannot go back."""
         return None
 
     def checks(self, source: Source) -> Checks:

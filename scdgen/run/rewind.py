@@ -93,6 +93,9 @@ def _open(engine: Engine, spec: Spec, to: object, params: Mapping[str, object]) 
     if not spec.keeps_history:
         what = f"{spec.target} is {spec.pattern}, which keeps no history to go back in"
         raise UsageError(f"{what}; `scdgen undo` takes back a run", option=TO)
+    if spec.recorded:
+        what = f"{spec.target} has history.recorded, and a rewind would change rows that say what was known"
+        raise UsageError(f"{what}; `scdgen undo` takes back a run", option=TO)
     # Nothing is read from the source: of the params, only the time of the run is written.
     own = {name: param for name, param in spec.params.items() if name == "last_run" and _writes_run(spec)}
     if unknown := sorted(params.keys() - own):

@@ -98,6 +98,8 @@ def case_of(seed: int) -> Case:
     found = next(case for n in range(100) if not (case := make(seed + 5001 * n, f"random.t{seed}", "none")).scd1)
     # A column that is added in between does not matter to a rewind.
     document = {name: value for name, value in found.document.items() if name != "schema_evolution"}
+    # With a second axis of time, a rewind is refused.
+    document["history"] = {name: value for name, value in document["history"].items() if name != "recorded"}
     return replace(found, grows=False, document=document)
 
 
@@ -223,6 +225,11 @@ def test_end_at_the_time_stays(side: DuckSide, kind: str) -> None:
         (
             SPEC.replace("scd2", "scd1"), ("--to", "2024-01-01"),
             "--to: crm.t is scd1, which keeps no history to go back in; `scdgen undo` takes back a run",
+        ),
+        (
+            f"{SPEC}history: {{recorded: true}}\n", ("--to", "2024-01-01"),
+            "--to: crm.t has history.recorded, and a rewind would change rows that say what was known; "
+            "`scdgen undo` takes back a run",
         ),
         (SPEC, (), "scdgen rewind: TIME is missing; see: scdgen rewind --help"),
         (SPEC, ("--to", "2024-01-01", "--param", "a"), "--param a: is not a name and value; write it as NAME=VALUE"),
