@@ -1,6 +1,6 @@
-"""Queries that commands send to Spark besides the files: plan rows, source rows, versions, checks, errors.
+"""What commands send to Spark besides the files: plan rows, source rows, versions, checks, new columns, errors.
 
-None of them is written to a file. Each has a template and a dataclass of its facts, which a compiler renders.
+Each has a template and a dataclass of its facts, which a compiler renders.
 """
 
 from __future__ import annotations

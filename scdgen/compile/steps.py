@@ -60,6 +60,9 @@ def list_steps(
 ) -> list[Step]:
     """Return the steps of a run, in the only order in which engines play them.
 
+    The views of ``lookups`` are in none of them: lookups.sql creates them, because they read facts that a run does not
+    know.
+
     Args:
         compiled: the spec with its source and params, and its SQL.
         existing: the target; ``None`` if it does not exist.

@@ -1,4 +1,4 @@
-"""The facts of a spec that its statements share, built once and handed on."""
+"""The facts of a spec that its statements share."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from scdgen.patterns.scd2_rewind import Rewind
 class Pattern(PatternRules, ABC):
     """The SQL of one value of ``pattern``. Subclass this to add a pattern.
 
-    A :class:`Source` is what the facts of all templates have in common, built once per spec.
+    A :class:`Source` is what the facts of all templates have in common.
     """
 
     written_actions: ClassVar[tuple[str, ...]]

@@ -55,7 +55,7 @@ class Job:
 
     @property
     def spec(self) -> Spec:
-        """The spec as it was given, without its source and params."""
+        """The spec as it was given; that of ``compiled`` reads the view of the rows, and has values for its params."""
         return self.record.spec
 
 
@@ -84,7 +84,7 @@ class Attempt:
     merge_counts: Mapping[str, Any] = field(default_factory=dict)
     """What the MERGE returned, by Delta's names; empty without one."""
     spec: Spec = field(init=False)
-    """The spec as it was given, without its source and params."""
+    """The spec as it was given; that of ``compiled`` reads the view of the rows, and has values for its params."""
     compiled: Compiled = field(init=False)
     """The SQL of the run, and the spec with its source and params."""
     table: TargetTable = field(init=False)

@@ -1,7 +1,7 @@
 """Runs the statements of a spec on a SparkSession, including Spark Connect and Databricks Connect.
 
-This layer is thin: it runs the text that ``scdgen generate`` writes, with the name of the source and the values of the
-params filled in.
+A run plays the text that ``scdgen generate`` writes, with the name of the source and the values of the params filled
+in: :mod:`scdgen.run.merge` has one try, and this module what is around it: locks, retries, metrics, the result.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Prepares the source of a run: compiles its SQL once, and computes its query once.
+"""Prepares the source of a run: compiles its SQL, and computes its query once.
 
 The statements of a run read the source three times, as do those of a plan. Computing a query once saves time, and is
 needed if it returns different rows the second time, because of a clock or because its tables grow: the variables of the

@@ -164,7 +164,7 @@ def test_reference_has_every_built_in_check(monkeypatch: pytest.MonkeyPatch) -> 
     varied = (changed(BASES[kind], option, value) for kind, listed in VARIATIONS.items() for option, value in listed)
     scripts = [render(load(document)).checks for document in [*BASES.values(), *varied]]
     names = {name for text in scripts for name in re.findall(r"^-- (\w+): (?!a check of)", text, re.MULTILINE)}
-    assert len(names) == 10
+    assert len(names) == 11
     for name in names:
         assert f"\n| `{name}` | " in REFERENCE, name
 
