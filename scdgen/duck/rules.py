@@ -16,7 +16,7 @@ from sqlglot.dialects.databricks import Databricks
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.annotate_types import annotate_types
 
-from scdgen.duck.known import JSON_PATH, TIME_TEXT, UnknownError, require_known
+from scdgen.duck.known import EPOCHS, JSON_PATH, TIME_TEXT, UnknownError, require_known
 from scdgen.sql.tokens import DIALECT
 
 _WHOLE = {exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT}
@@ -277,13 +277,20 @@ def _typed_case(node: exp.Case) -> exp.Expr:
     return node
 
 
-def _raise(node: exp.Anonymous) -> exp.Expr:
-    """A refusal.
+def _called(node: exp.Anonymous) -> exp.Expr:
+    """A refusal, or a time from a whole number since 1970.
 
     >>> show("SELECT RAISE_ERROR('[SCDGEN_LATE] t')")
     SELECT ERROR('[SCDGEN_LATE] t')
+    >>> show("SELECT TIMESTAMP_MILLIS(a)")
+    SELECT MAKE_TIMESTAMP(CAST(a AS BIGINT) * 1000)
     """
-    return call("error", *node.expressions) if node.name.upper() == "RAISE_ERROR" else node
+    name = node.name.upper()
+    if name in EPOCHS:
+        (number,) = node.expressions
+        micros = exp.Mul(this=exp.cast(number.copy(), "bigint"), expression=exp.Literal.number(EPOCHS[name]))
+        return call("make_timestamp", micros)
+    return call("error", *node.expressions) if name == "RAISE_ERROR" else node
 
 
 def _any_value(node: exp.AnyValue) -> exp.Expr:
@@ -685,7 +692,7 @@ _RULES: dict[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., exp.Expr
     exp.DataType: _nested_type,
     exp.Cast: _cast,
     exp.JSONFormat: _json,
-    exp.Anonymous: _raise,
+    exp.Anonymous: _called,
     exp.ArgMax: _extreme_by("arg_max_null"),
     exp.ArgMin: _extreme_by("arg_min_null"),
     exp.AnyValue: _any_value,

@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.optimizer.annotate_types import annotate_types
 
 from scdgen import sql
-from scdgen.duck.known import JSON_PATH, NAMES, TIME_TEXT, USERS, WORDS, UnknownError, require_known
+from scdgen.duck.known import EPOCHS, JSON_PATH, NAMES, TIME_TEXT, USERS, WORDS, UnknownError, require_known
 from scdgen.model.option import sql_texts
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
@@ -372,6 +372,10 @@ def _require_arguments(node: exp.Expr) -> None:
             given, kinds = by.expressions if isinstance(by, exp.Struct) else [by], set(_KINDS.values()) - _NESTED
         case exp.UnixMicros() if _type(node.this) not in _INSTANTS:
             raise UnknownError("UNIX_MICROS of another type than TIMESTAMP")
+        case exp.Anonymous() if node.name.upper() in EPOCHS:
+            if [_type(value) in {*_SMALL, exp.DType.BIGINT} for value in node.expressions] != [True]:
+                raise UnknownError(f"{node.name.upper()} of another type than BIGINT")
+            return
         case exp.UnixDate() if _type(node.this) != exp.DType.DATE:
             raise UnknownError("UNIX_DATE of another type than DATE")
         case exp.TsOrDsAdd() | exp.AddMonths() if _type(node.expression) not in {*_SMALL, exp.DType.NULL}:
