@@ -73,7 +73,7 @@ def init(
     """Write a first draft of a spec: from data, a dbt snapshot or flows of AUTO CDC.
 
     Comments mark what is guessed, and what of a snapshot or a statement a spec cannot express. Local CSV and JSON
-    files need no Spark, unless their values are nested.
+    files need no Spark, unless their values are nested. Feeds of Debezium, GoldenGate, DMS and Delta are recognized.
 
     \b
     Examples:  scdgen init --from customers.csv --target crm.customer --out specs/customer.yml
@@ -117,10 +117,10 @@ def init(
     options = parse_source_options(source_option, [path], "--from")
 
     def draft_data(sample: Sample) -> Draft:
-        from scdgen.init.data import draft_from_sample
+        from scdgen.init.feeds import draft_from_data
 
         listed = split_list(keys or "")
-        return draft_from_sample(sample, target, pattern or "scd2", feed, listed, given, date_format, effective_at)
+        return draft_from_data(sample, target, pattern or "scd2", feed, listed, given, date_format, effective_at)
 
     # With --dbt and --auto-cdc, data can give the types that these do not have.
     sample = _read_data(path, table, engine, options) if path or table else None

@@ -157,7 +157,13 @@ def _read_json(spark: SparkSession, path: str, found: files.Files, where: str) -
         rows = rows.dropna(how="all")
     listed = rows.limit(ROWS + 1).collect() if rows.columns else []
     # Objects with many keys may be maps.
-    guessed = [guess_maps(f.dataType, [row[place] for row in listed]) for place, f in enumerate(rows.schema.fields)]
+    guessed = [
+        # The rows in a change feed are rows of a table, whatever is NULL in them.
+        (f.dataType, 0)
+        if f.name in {"before", "after"} and {"op", "op_type"} & set(rows.columns)
+        else guess_maps(f.dataType, [row[place] for row in listed])
+        for place, f in enumerate(rows.schema.fields)
+    ]
     fields = [(name, kind.simpleString()) for name, (kind, _) in zip(rows.columns, guessed, strict=True)]
     sample = build_sample(fields, listed, path, "json")
     keys = {name: number for name, (_, number) in zip(rows.columns, guessed, strict=True)}
@@ -288,7 +294,7 @@ def find_forms(columns: Sequence[Seen], pattern: str | None = None, time: str | 
 def _with_form(column: Seen, patterns: tuple[str, ...], is_given: bool, is_time: bool) -> Seen:
     """Return a column with the expressions for its patterns, its seconds since 1970 or its decimal commas."""
     is_time = is_time or any(form.search(column.name) for form in (_CLOCK, _CHANGED, _EFFECTIVE, _VALIDITY))
-    text, is_text = _quote_column(column.name), all(isinstance(v, str | None) for v in column.values)
+    text, is_text = quote_column(column.name), all(isinstance(v, str | None) for v in column.values)
     # A pattern without separators fits many numbers, so it counts only if something else says time.
     if patterns and (not patterns[0].isalpha() or is_given or is_time):
         source = text if is_text else cast(text, "STRING")
@@ -344,9 +350,9 @@ def draft_from_sample(
     draft = Draft(header=[f"Drafted by scdgen init --{kind} {sample.origin}; check each comment with Guessed."])
     draft.left_out, draft.left_title = list(sample.left_out), "Left out:"
     entity = re.sub(r"\W+", "_", Path(sample.origin).stem if kind == "from" else sql.split_name(sample.origin)[-1])
-    _put_target(draft, sample, target, pattern, entity)
+    put_target(draft, sample, target, pattern, entity)
     draft.put("pattern", pattern)
-    _put_relation(draft, sample)
+    put_relation(draft, sample)
     # 3. Find what a row means: a change, a snapshot or a version.
     free = [c for c in columns if c.name not in keys]
     time = find_time(free, effective_at) if effective_at else guess_time(free, feed == "snapshot")
@@ -363,7 +369,7 @@ def draft_from_sample(
     else:
         beside = _put_meanings(draft, sample, free, time, meant, pattern, effective_at is not None)
     # 5. Write the keys, and ask all open questions at once.
-    _put_keys(draft, sample, [c for c in columns if c not in beside], beside, keys, entity)
+    put_likely_keys(draft, sample, [c for c in columns if c not in beside], beside, keys, entity)
     if draft.questions:
         raise UsageError(f"{sample.origin}: {question}" for question in draft.questions)
     # 6. Write the other columns, with notes on what was guessed.
@@ -382,12 +388,12 @@ def draft_from_sample(
             said = f"{c.keys} keys that differ from object to object, all with values of one type, are a map"
             draft.note(f"Guessed from the values: {said}.", "columns", c.name)
     if pattern == "scd2" and meant != "versions":
-        _leave_load_times_untracked(draft, [c for c in columns if c not in beside])
-    _put_history(draft, pattern)
+        leave_load_times_untracked(draft, [c for c in columns if c not in beside])
+    put_history(draft, pattern)
     return draft
 
 
-def _leave_load_times_untracked(draft: Draft, columns: Sequence[Seen]) -> None:
+def leave_load_times_untracked(draft: Draft, columns: Sequence[Seen]) -> None:
     """Keep the time of a load from opening a version: it changes with every load, whatever happened to the row."""
     for c in columns:
         if is_load_time(c.name) and _is_moment(c) and c.name not in draft.options["keys"]:
@@ -437,7 +443,8 @@ def _describe_century(column: Seen, read: str) -> str:
     return f" Spark reads yy as 2000 to 2099, also in {shown}; for 1931 to 2030 write {other}"
 
 
-def _put_target(draft: Draft, sample: Sample, target: str | None, pattern: str, entity: str) -> None:
+def put_target(draft: Draft, sample: Sample, target: str | None, pattern: str, entity: str) -> None:
+    """Write the target, guessed from the name of the source if it is not given."""
     if target is not None:
         draft.put("target", target)
         return
@@ -449,7 +456,8 @@ def _put_target(draft: Draft, sample: Sample, target: str | None, pattern: str, 
     draft.put("target", join_name(guess), "Guessed from the source; --target gives another.")
 
 
-def _put_relation(draft: Draft, sample: Sample) -> None:
+def put_relation(draft: Draft, sample: Sample) -> None:
+    """Write what the source is, with the options and the columns that its reader needs."""
     if sample.format is None:
         draft.put("source.table", sample.origin)
         return
@@ -503,7 +511,7 @@ def _put_meanings(
     # 3. The order of rows of one time.
     sequence = guess_sequence([c for c in free if c not in used])
     if sequence is not None:
-        text = _quote_column(sequence.name)
+        text = quote_column(sequence.name)
         number = cast(text, "BIGINT") if sample.format == "csv" else text
         also = "; the values of a CSV are text" if number != text else ""
         draft.put("source.sequence_by", [number], f"Guessed from the name{also}.")
@@ -515,7 +523,7 @@ def _put_meanings(
     marked = guess_deletes([c for c in free if c not in used])
     if marked is not None:
         column, marks = marked
-        text, listed = _quote_column(column.name), ", ".join(sql.text_literal(mark) for mark in marks)
+        text, listed = quote_column(column.name), ", ".join(sql.text_literal(mark) for mark in marks)
         flag = cast(text, "BOOLEAN") if sample.format == "csv" else text
         when = flag if not marks else f"{text} = {listed}" if len(marks) == 1 else f"{text} IN ({listed})"
         draft.put("source.delete_when", when, "Guessed from the name and the values.")
@@ -558,10 +566,10 @@ def _read_moment(draft: Draft, column: Seen) -> str:
     if len(column.moments) > 1:
         choices = " or ".join(column.patterns)
         draft.questions.append(f"{column.name}: {_describe_order(column)}; give --date-format {choices}")
-    return next(iter(column.moments), _quote_column(column.name))
+    return next(iter(column.moments), quote_column(column.name))
 
 
-def _put_keys(
+def put_likely_keys(
     draft: Draft, sample: Sample, columns: Sequence[Seen], beside: Sequence[Seen], keys: Sequence[str], entity: str
 ) -> None:
     """Write the keys, with a comment on whether they are unique in the rows that were read."""
@@ -595,7 +603,7 @@ def _put_keys(
     draft.put("keys", list(found.names), f"Guessed: {why}.")
 
 
-def _put_history(draft: Draft, pattern: str) -> None:
+def put_history(draft: Draft, pattern: str) -> None:
     """Rename the history columns whose names the source has too."""
     taken = {name.lower() for name in draft.options["columns"]}
     for name, other in _RENAMED.items() if pattern == "scd2" else ():
@@ -603,7 +611,7 @@ def _put_history(draft: Draft, pattern: str) -> None:
             draft.put(f"history.{name}", other, f"The source has a column {name}.")
 
 
-def _quote_column(name: str) -> str:
+def quote_column(name: str) -> str:
     """A column in an expression, quoted only if needed."""
     try:
         return name if sql.expression(name).bare == name else sql.quote(name)

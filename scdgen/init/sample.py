@@ -1,7 +1,7 @@
 """Reads the columns, types and first rows of a local CSV or JSON file in Python, as Spark would.
 
-``init`` then needs no Spark. What Python may read in another way (nested JSON, mistakes, folders, some options) is left
-to Spark.
+``init`` then needs no Spark. What Python may read in another way (nested JSON other than change feeds, mistakes,
+folders, some options) is left to Spark.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from scdgen.files import find as files
 from scdgen.files.dialect import open_text
 from scdgen.files.objects import is_array
 from scdgen.init.data import ROWS, Sample, build_sample, find_options, refuse_excels_line
+from scdgen.sql.types import data_type, struct_type
 
 MOST_BYTES = 64 << 20  # of a file that Python reads; Spark is faster for a larger one
 _PYTHON = {"sep", "encoding", "quote", "escape", "comment"}  # options of Spark's CSV reader that Python's has too
@@ -134,6 +135,7 @@ def _read_json(found: files.Files) -> Sample | None:
     (file,), array = found.local, is_array(found.local[0])
     rows: list[dict[str, Any]] = []
     kinds: dict[str, set[type]] = {}
+    shapes: dict[str, Any] = {}
     for row in _list_objects(file, array):
         if row is None:
             continue
@@ -143,8 +145,10 @@ def _read_json(found: files.Files) -> Sample | None:
             seen = kinds.setdefault(name, set())
             if value is not None:
                 seen.add(type(value))
-            # Leave nested values and very large numbers to Spark.
-            if isinstance(value, dict | list) or (isinstance(value, int) and not -(1 << 63) <= value < 1 << 63):
+            # Leave nested values and very large numbers to Spark, but for the rows in a change feed.
+            if isinstance(value, dict) and _is_envelope(row):
+                shapes[name] = _grow(shapes.get(name), value)
+            elif isinstance(value, dict | list) or (isinstance(value, int) and not -(1 << 63) <= value < 1 << 63):
                 return None
         # A row of NULLs alone is left out, as it is with Spark.
         if len(rows) <= ROWS and any(value is not None for value in row.values()):
@@ -153,10 +157,47 @@ def _read_json(found: files.Files) -> Sample | None:
     names = sorted(kinds)
     if not names or len({name.lower() for name in names}) < len(names):
         return None
-    columns = [(name, _name_json_type(kinds[name])) for name in names]
+    if any(kinds[name] != {dict} for name in shapes):
+        return None
+    columns = [(name, _name_shape(shapes[name]) if name in shapes else _name_json_type(kinds[name])) for name in names]
     full: Rows = [[_as_type(row.get(name), kind) for name, kind in columns] for row in rows]
     options = (("multiLine", "true"),) if array else ()
-    return replace(build_sample(columns, full, found.shown, "json"), options=options)
+    shape = tuple((name, data_type(kind)) for name, kind in columns) if shapes else ()
+    return replace(build_sample(columns, full, found.shown, "json"), options=options, shape=shape)
+
+
+def _is_envelope(row: Mapping[str, Any]) -> bool:
+    """Whether an object is a change with the row before and after it."""
+    return bool({"op", "op_type"} & row.keys() and {"before", "after"} & row.keys())
+
+
+def _grow(shape: Any, value: Any) -> Any:
+    """Add a value to the types of those before: a set of types, or a mapping of fields to such.
+
+    Raises :class:`ValueError` for values that Spark may read otherwise.
+    """
+    if value is None:
+        return shape
+    if isinstance(value, dict):
+        fields = {} if shape is None else shape
+        if not isinstance(fields, dict) or not value:
+            raise ValueError
+        for name, inner in value.items():
+            fields[name] = _grow(fields.get(name), inner)
+        return fields
+    if isinstance(shape, dict) or isinstance(value, list):
+        raise ValueError
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise ValueError
+    return (shape or set()) | {type(value)}
+
+
+def _name_shape(shape: Any) -> str:
+    if not isinstance(shape, dict):
+        return _name_json_type(shape or set())
+    if len({name.lower() for name in shape}) < len(shape):
+        raise ValueError
+    return struct_type((name, _name_shape(shape[name])) for name in sorted(shape))
 
 
 def _list_objects(file: Path, array: bool) -> Iterator[Any]:
@@ -184,6 +225,6 @@ def _name_json_type(kinds: set[type]) -> str:
 
 def _as_type(value: Any, kind: str) -> Any:
     """Return a value as Spark reads it into a column of a type: a number as a float, or any value as text."""
-    if value is None or isinstance(value, str):
+    if value is None or isinstance(value, str | dict):
         return value
     return float(value) if kind == "DOUBLE" else json.dumps(value) if kind == "STRING" else value
