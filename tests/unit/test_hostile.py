@@ -184,7 +184,7 @@ def test_line_break_in_the_type_of_a_param_is_refused() -> None:
 def test_file_name_stays_in_its_comment(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(PLAIN)
     with pytest.raises(SystemExit) as stopped:
-        main(["generate", str(tmp_path / name), "--out", str(tmp_path / "out")])
+        main(["generate", "--plan", str(tmp_path / name), "--out", str(tmp_path / "out")])
     assert stopped.value.code == 0
     made = [path.read_text(encoding="utf-8") for path in sorted((tmp_path / "out").rglob("*.sql"))]
     assert len(made) == 4
