@@ -187,7 +187,7 @@ def test_files_of_each_feed_are_written_and_removed(tmp_path: Path, capsys: pyte
         "on_delete": "ignore",
         "views": {"current": "crm.now"},
     }
-    assert generate(tmp_path, document, "--format", "script") == 0
+    assert generate(tmp_path, document, "--format", "script", "--plan") == 0
     assert generate(tmp_path, document, "--format", "notebook") == 0
     of_feed = ("merge", "plan", "rejects", "notebook", "merge.script", "rejects.script")
     names = {f"{name}.sql" for name in (*of_feed, "create", "checks", "views")} | {"spec.json"}
