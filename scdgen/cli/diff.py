@@ -55,7 +55,7 @@ def diff(
     known_from: str | None, known_to: str | None, key: tuple[str, ...],
     kind: str | None, html: str | None, limit: int, engine: EngineOptions, debug: bool,
 ) -> None:  # fmt: skip
-    """Show what changed in a table between two times, or by a run, or what it has learned since a time.
+    """Show what changed in a table between two times, by a run, or in what was known.
 
     \b
     Examples:  scdgen diff specs/customer.yml --from 2024-01-31 --to 2024-02-29

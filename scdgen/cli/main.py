@@ -106,7 +106,7 @@ _COMMANDS = {
     "init": ("init", "Write a first draft of a spec: from data, a dbt snapshot or flows of AUTO CDC."),
     "test": ("test", "Play the cases of specs, each with rows in and rows out; exit 1 if one fails."),
     "show": ("show", "Show the versions of a table in order."),
-    "diff": ("diff", "Show what changed in a table between two times, or by a run, or what it has learned since a time."),
+    "diff": ("diff", "Show what changed in a table between two times, by a run, or in what was known."),
     "run": ("run", "Merge: create the table if it does not exist, merge the source, print what was done."),
     "plan": ("plan", "Show what a run would do: counts, and some rows of each, old and new side by side."),
     "check": ("check", "Check the integrity of the tables; exit 1 if a check fails."),
