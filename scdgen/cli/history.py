@@ -16,12 +16,12 @@ from scdgen.cli.options import (
     engine_options,
     json_option,
     limit_option,
+    load_one,
     load_specs,
     open_runner,
     open_tables,
     specs_argument,
 )
-from scdgen.errors import UsageError
 
 if TYPE_CHECKING:
     from scdgen.run.delta import Commit
@@ -103,11 +103,8 @@ def undo(
     \b
     Example:  scdgen undo specs/customer.yml --run 20240501T060000-3fa9c1
     """
-    loaded = load_specs(specs)
-    if len(loaded) != 1:
-        raise UsageError(f"undo takes one spec, and {len(loaded)} are given; name the one whose table is to go back")
-    (spec,) = loaded
-    with open_runner(loaded, engine, needs_tables=True) as runner:
+    spec = load_one(specs, "undo")
+    with open_runner([spec], engine, needs_tables=True) as runner:
         planned = runner.plan_undo(spec, run_id)
         lines = [f"{spec.target}: from version {planned.newest} back to version {planned.back_to}"]
         lines += [f"  reverts version {commit.version}, {commit.describe()}" for commit in planned.made]
@@ -117,9 +114,8 @@ def undo(
                 output.echo(line, err=as_json)
             elif not as_json:
                 output.say(line)
-        if not yes and not click.confirm("Go on?", err=as_json):
-            click.echo("nothing was undone", err=True)
-            raise click.exceptions.Exit(1)
+        if not yes:
+            output.require_yes("nothing was undone", err=as_json)
         undone = runner.undo(spec, run_id)
         if as_json:
             click.echo(output.format_json(dataclasses.asdict(undone)))

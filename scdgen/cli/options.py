@@ -525,6 +525,15 @@ def find_specs(given: Iterable[str | Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
+def load_one(given: Iterable[str | Path], command: str) -> Spec:
+    """Load the one spec of a ``command`` that takes a table back. Raises :class:`UsageError` for another number."""
+    loaded = load_specs(given)
+    if len(loaded) != 1:
+        what = f"{command} takes one spec, and {len(loaded)} are given"
+        raise UsageError(f"{what}; name the one whose table is to go back")
+    return loaded[0]
+
+
 def load_specs(given: Iterable[str | Path], each: Each = map) -> list[Spec]:
     """Load all specs, or raise :class:`SpecError` with the mistakes of all of them; ``each`` maps over the files."""
     specs: list[Spec] = []

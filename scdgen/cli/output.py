@@ -273,6 +273,13 @@ def echo(line: str, err: bool = False) -> None:
     click.echo(escape_control(line), err=err)
 
 
+def require_yes(otherwise: str, err: bool) -> None:
+    """Ask whether to go on, with ``err`` on stderr; if not, print what did not happen and exit with status 1."""
+    if not click.confirm("Go on?", err=err):
+        click.echo(otherwise, err=True)
+        raise click.exceptions.Exit(1)
+
+
 def print_hint(what: str) -> None:
     """Print a line on stderr if it is a terminal, and --quiet is not given."""
     if sys.stderr.isatty() and not log.is_quiet():

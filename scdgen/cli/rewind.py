@@ -12,13 +12,14 @@ from scdgen.cli.options import (
     engine_options,
     json_option,
     limit_option,
-    load_specs,
+    load_one,
     open_runner,
     parse_pairs,
     specs_argument,
     values_option,
 )
-from scdgen.errors import UsageError, hides_values
+from scdgen.compile.queries import require_rewindable
+from scdgen.errors import hides_values
 
 if TYPE_CHECKING:
     from scdgen.model.spec import Spec
@@ -46,26 +47,16 @@ def rewind(
     \b
     Example:  scdgen rewind specs/customer.yml --to 2024-05-01
     """
-    loaded = load_specs(specs)
-    if len(loaded) != 1:
-        raise UsageError(f"rewind takes one spec, and {len(loaded)} are given; name the one whose table is to go back")
-    (spec,) = loaded
-    if not spec.keeps_history:
-        what = f"{spec.target} is {spec.pattern}, which keeps no history to go back in"
-        raise UsageError(f"{what}; `scdgen undo` takes back a run", option="--to")
-    if spec.recorded:
-        what = f"{spec.target} has history.recorded, and a rewind would change rows that say what was known"
-        raise UsageError(f"{what}; `scdgen undo` takes back a run", option="--to")
+    spec = load_one(specs, "rewind")
+    require_rewindable(spec)
     params = parse_pairs(param, "--param")
-    with open_runner(loaded, engine, needs_tables=True) as runner:
+    with open_runner([spec], engine, needs_tables=True) as runner:
         shown = 0 if hides_values() or yes else limit
         planned = runner.plan_rewind(spec, to, params, shown)
         if not (planned.is_needless or yes):
             for line in format_plan(spec, planned).split("\n"):
                 output.echo(line, err=as_json)
-            if not click.confirm("Go on?", err=as_json):
-                click.echo("nothing was rewound", err=True)
-                raise click.exceptions.Exit(1)
+            output.require_yes("nothing was rewound", err=as_json)
         done = runner.rewind(spec, to, params)
     if as_json:
         click.echo(output.format_json({name: value for name, value in vars(done).items() if name != "sample"}))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from scdgen import sql
-from scdgen.arguments import FROM_TIME, KNOWN_AT, KNOWN_FROM, RUN_ID, Argument, key_argument
+from scdgen.arguments import FROM_TIME, KNOWN_AT, KNOWN_FROM, REWIND_TO, RUN_ID, Argument, key_argument
 from scdgen.compile.render import Compiler
 from scdgen.compile.statements import Script, cut
 from scdgen.compile.verify import judge, way_out
@@ -297,6 +297,17 @@ def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, compiler: 
     with way_out(compiler.is_custom):
         judge(spec, {"evolve.sql": text})
     return cut(text)
+
+
+def require_rewindable(spec: Spec) -> None:
+    """Raise :class:`UsageError` for a table that :func:`rewind_script` has no statements for."""
+    what = None
+    if not spec.keeps_history:
+        what = f"{spec.target} is {spec.pattern}, which keeps no history to go back in"
+    elif spec.recorded:
+        what = f"{spec.target} has history.recorded, and a rewind would change rows that say what was known"
+    if what is not None:
+        raise UsageError(f"{what}; `scdgen undo` takes back a run", option=REWIND_TO)
 
 
 def rewind_script(spec: Spec, compiler: Compiler) -> Script:

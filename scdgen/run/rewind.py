@@ -11,7 +11,7 @@ from typing import Any
 from scdgen import sql
 from scdgen.arguments import REWIND_TO as TO
 from scdgen.compile.compile import bind
-from scdgen.compile.queries import rewind_counts, rewind_rows, rewind_script
+from scdgen.compile.queries import require_rewindable, rewind_counts, rewind_rows, rewind_script
 from scdgen.compile.steps import list_own
 from scdgen.engine.engine import Engine
 from scdgen.errors import UsageError
@@ -90,12 +90,7 @@ def rewind(
 @contextmanager
 def _open(engine: Engine, spec: Spec, to: object, params: Mapping[str, object]) -> Iterator[tuple[Spec, str]]:
     """Lock the session, and set the variable with the time; yield the spec of the run and the time as text."""
-    if not spec.keeps_history:
-        what = f"{spec.target} is {spec.pattern}, which keeps no history to go back in"
-        raise UsageError(f"{what}; `scdgen undo` takes back a run", option=TO)
-    if spec.recorded:
-        what = f"{spec.target} has history.recorded, and a rewind would change rows that say what was known"
-        raise UsageError(f"{what}; `scdgen undo` takes back a run", option=TO)
+    require_rewindable(spec)
     # Nothing is read from the source: of the params, only the time of the run is written.
     own = {name: param for name, param in spec.params.items() if name == "last_run" and _writes_run(spec)}
     if unknown := sorted(params.keys() - own):
