@@ -25,7 +25,7 @@ from scdgen.facts.variables import param_variables
 from scdgen.facts.views import Lookups, Views
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
-from scdgen.sql.literal import find_form
+from scdgen.sql.literal import find_form, value_text
 from scdgen.sql.tokens import with_table
 
 V = TypeVar("V")
@@ -183,6 +183,11 @@ def _render_texts(source: Source, compiler: Compiler) -> Scripts:
     )
 
 
+def param_texts(params: Mapping[str, object]) -> dict[str, str]:
+    """Return the values that are given as the texts that the SQL casts; ``None`` is none."""
+    return {name: value_text(value) for name, value in params.items() if value is not None}
+
+
 def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
     """Replace the source with a view, and the params' defaults with values.
 
@@ -197,7 +202,7 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
         if name not in spec.params:
             raise UsageError(f"{spec.origin}: no param '{name}'{_known(name, spec.params)}")
     # Only values that are given replace defaults; SQL writes booleans in lower case.
-    texts = {name: str(v).lower() if isinstance(v, bool) else str(v) for name, v in params.items() if v is not None}
+    texts = param_texts(params)
     # Check the forms here, because a cast that fails in the SQL would not name the param.
     for name, text in texts.items():
         kind = spec.params[name].type

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from scdgen import sql
 from scdgen.arguments import INFER
-from scdgen.compile.compile import Compiled
+from scdgen.compile.compile import Compiled, param_texts
 from scdgen.compile.queries import ParamValues, source_counts, taken_query
 from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
@@ -245,7 +245,7 @@ class Runner:
 
     def _read_params(self, compiled: Compiled, given: Mapping[str, object]) -> dict[str, str]:
         """Read the values of the params as text, after the variables of the plan were set."""
-        texts = {name: str(v).lower() if isinstance(v, bool) else str(v) for name, v in given.items() if v is not None}
+        texts = param_texts(given)
         asked = [
             name
             for name, param in compiled.spec.params.items()

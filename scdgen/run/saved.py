@@ -30,6 +30,7 @@ from scdgen.model.spec import Spec
 from scdgen.run.delta import read_detail, read_log
 from scdgen.run.results import PlanResult
 from scdgen.run.table import TargetTable, table_zone
+from scdgen.sql.literal import value_text
 from scdgen.url import hide_secrets
 from scdgen.version import __version__
 
@@ -203,7 +204,7 @@ class PlannedRun(_Part):
     def require_params(self, given: Mapping[str, object]) -> dict[str, str]:
         """Return the params of the plan. Raises :class:`DataError` if one is given with another value."""
         for name, value in given.items():
-            text = str(value).lower() if isinstance(value, bool) else str(value)
+            text = value_text(value)
             if name not in self.params:
                 raise stale(self.target, f"the param '{name}' is not in the plan", "leave it out, or plan with it")
             if self.params[name] != text:
