@@ -106,15 +106,13 @@ def store_rows(spec: Spec, columns: Iterable[Target], named: Iterable[str], rows
 
     Raises :class:`UsageError` for a column that is NOT NULL and does not follow from the others.
     """
-    known, options = {name.lower() for name in named}, {name: option for option, name in spec.history_columns}
+    known = {name.lower() for name in named}
     recorded = {name: option for option, name in spec.recorded_columns}
     values, action = dict[str, str](), None
     # Take a column from the rows if they have it; else compute it as for a table that gets it later.
     for column in columns:
         name = sql.unquote(column.name)
-        steps = list(add_history_column(spec, options[name], name)) if name in options else []
-        if name == spec.deleted:
-            steps = list(add_deleted(name))
+        steps = add_computed(spec, name) or []
         if name.lower() in known:
             values[column.name] = column.name
         elif recorded.get(name) == "from":  # before every run
@@ -251,10 +249,12 @@ def add_history_column(spec: Spec, option: str, name: str) -> Iterator[Step]:
         yield Step("action", column)
 
 
-def add_deleted(name: str) -> Iterator[Step]:
-    """Add the column that flags deleted keys of scd1: a table without it has no row of one."""
-    yield Step("add", sql.quote(name), type="BOOLEAN")
-    yield Step("update", sql.quote(name), "FALSE")
+def add_computed(spec: Spec, name: str) -> list[Step] | None:
+    """Add a column whose values follow from those of a stored row, and fill it; ``None`` for another column."""
+    if name == spec.deleted:  # a table of scd1 without the flag has no row of a deleted key
+        return [Step("add", sql.quote(name), type="BOOLEAN"), Step("update", sql.quote(name), "FALSE")]
+    option = next((option for option, column in spec.history_columns if column == name), None)
+    return None if option is None else list(add_history_column(spec, option, name))
 
 
 def flag_value(spec: Spec) -> str:

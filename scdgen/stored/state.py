@@ -24,8 +24,7 @@ from scdgen.stored.migrate import (
     ADOPT,
     Line,
     Step,
-    add_deleted,
-    add_history_column,
+    add_computed,
     begin_history,
     begin_recording,
     flag_value,
@@ -363,10 +362,8 @@ class _Comparison:
             add = Step("add", column.name, type=kind)
             if name not in self.addable and name not in self.spec.keys:
                 # No run can add this column, because stored rows need a value that follows from others.
-                option = self.options.get(name)
-                steps = tuple(add_history_column(self.early, option, name)) if option else (add,)
-                if name == self.spec.deleted:
-                    steps = tuple(add_deleted(name))
+                computed = add_computed(self.early, name)
+                steps = (add,) if computed is None else tuple(computed)
                 fix = "take it out of the spec or add it" if steps else "take it out of the spec, or add and fill it"
                 yield Line(place, None, name, _NO_COLUMN, True, fix, steps)
             elif name in self.spec.keys:
