@@ -98,8 +98,8 @@ def settings(spec: Spec) -> list[Setting]:
         given = list(_values(set_by_spec, steps))
         defaults = list(_values(applied, steps))
         if any(other.place.startswith(f"{option.place}.") for other in listed):  # a mapping with options
-            switched = option.allowed.startswith("`true`")  # without options of its own, it is on
-            given = [(entry, True) if value == {} and switched else (entry, value) for entry, value in given]
+            # Without options of its own, it is on.
+            given = [(entry, True) if value == {} and option.is_switched else (entry, value) for entry, value in given]
             given = [pair for pair in given if pair[1] is True or (not pair[1] and not isinstance(pair[1], dict))]
             defaults = []
         text = "; ".join(_text(value) if entry in ("", value) else f"{entry}: {_text(value)}" for entry, value in given)

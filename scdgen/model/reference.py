@@ -66,6 +66,8 @@ class Entry:
     allowed: str
     default: str
     meaning: str
+    is_switched: bool = False
+    """Whether it is a mapping that ``true`` stands for, with its defaults."""
 
 
 def options(model: type[BaseModel] = Spec, above: str = "") -> Iterator[Entry]:
@@ -75,8 +77,9 @@ def options(model: type[BaseModel] = Spec, above: str = "") -> Iterator[Entry]:
         place = f"{above}{field.alias or name}"
         default = "required" if field.is_required() else _default(field.get_default(call_default_factory=True))
         allowed = _allowed(without_option(hints[name]))
-        yield Entry(place, allowed, DEFAULTS.get(place, default), field.description or "")
         inner, many = find_model(field.annotation)
+        switched = inner is not None and issubclass(inner, spec.Switched)
+        yield Entry(place, allowed, DEFAULTS.get(place, default), field.description or "", switched)
         if inner is not None and name != "sources":  # whose options are those of source
             yield from options(inner, f"{place}.*." if many else f"{place}.")
 
