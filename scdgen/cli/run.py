@@ -121,8 +121,8 @@ def run(
     with open_runner(
         loaded, engine, measured, merges=True, files=files, retries=retries, retry_for=retry_for
     ) as runner:
-        # Before the first run: of a plan, all is written or nothing is.
-        for spec in loaded if plans else ():
+        # Before the first of several runs: of a plan, all is written or nothing is. A single one looks by itself.
+        for spec in loaded if len(plans) > 1 else ():
             runner.require_fresh(spec, plans[spec.target])
 
         def merge(spec: Spec, given: Input) -> Counts:
