@@ -9,6 +9,7 @@ from scdgen import sql
 from scdgen.facts import source, variables
 from scdgen.facts.columns import Field
 from scdgen.facts.history import History, Times
+from scdgen.facts.recorded import rows_of_now
 from scdgen.facts.row_rules import Rows, read_rows
 from scdgen.facts.sequence import SEQUENCE, no_sequence, orders_rows
 from scdgen.facts.session import Session
@@ -60,7 +61,7 @@ class Source:
         return cls(
             spec=spec,
             target=target,
-            now=session.recorded.now(target) if session.recorded else target,
+            now=rows_of_now(session.recorded, target),
             columns=columns,
             keys=keys,
             fields=tuple(columns[name] for name in source.source_columns(spec)),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from scdgen import sql
 from scdgen.facts.base import Facts, Head
 from scdgen.facts.history import Times
-from scdgen.facts.recorded import Recorded
+from scdgen.facts.recorded import Recorded, rows_of_now
 from scdgen.model.spec import Spec
 
 
@@ -165,7 +165,7 @@ class Checks(Facts, template="checks.sql.j2"):
     @property
     def now(self) -> str:
         """Return what the checks of versions read: the table, or its rows of now."""
-        return self.recorded.now(self.target) if self.recorded else self.target
+        return rows_of_now(self.recorded, self.target)
 
 
 @dataclass(frozen=True)

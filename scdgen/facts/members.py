@@ -77,7 +77,7 @@ class Infer(Facts, template="infer.sql.j2"):
             type=times.type,
             facts=sql.quote_parts(sql.split_name(inferred.fact)),
             keys=source.key_names,
-            columns=tuple(column.name for column in columns if column.name not in source.session.stamps),
+            columns=source.session.unstamped(columns),
             given=tuple(named_as(cast(exprs[key.name], key.type), key.name) for key in history.keys),
             at=cast(sql.expression(inferred.at).text, times.type),
             environment=source.rows.environment,
@@ -125,7 +125,7 @@ class Unknown(Facts, template="unknown.sql.j2"):
         return cls(
             target=source.target,
             key=source.key_names,
-            columns=tuple(column.name for column in columns if column.name not in source.session.stamps),
+            columns=source.session.unstamped(columns),
             values=(
                 *(named_as(literal(members.get(field.name), field.type), field.name) for field in fields),
                 named_as(history.times.beginning, "_scd_at"),

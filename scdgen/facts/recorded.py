@@ -20,6 +20,11 @@ _COMMENTS = {
 }
 
 
+def rows_of_now(recorded: Recorded | None, table: str) -> str:
+    """Return what the rows of now are read from, given the quoted name of a table: itself without the option."""
+    return recorded.now(table) if recorded else table
+
+
 def recorded_columns(spec: Spec) -> tuple[Target, ...]:
     """Return the columns of a spec's table; none without the option."""
     return tuple(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scdgen.facts import variables
 from scdgen.facts.audit import Audit
+from scdgen.facts.columns import Target
 from scdgen.facts.history import Times
 from scdgen.facts.recorded import Recorded
 from scdgen.facts.row_rules import Rows
@@ -36,10 +38,10 @@ class Session:
     recorded: Recorded | None
     """The columns of ``history.recorded``, likewise; ``None`` without them."""
 
-    @property
-    def stamps(self) -> tuple[str, ...]:
-        """Return the names of the columns that are set to variables of the run."""
-        return (*(self.recorded.names if self.recorded else ()), *self.audit.names)
+    def unstamped(self, columns: Iterable[Target]) -> tuple[str, ...]:
+        """Return the names of the columns that are not set to variables of the run."""
+        stamps = {*(self.recorded.names if self.recorded else ()), *self.audit.names}
+        return tuple(column.name for column in columns if column.name not in stamps)
 
     @classmethod
     def of(cls, spec: Spec, rows: Rows, times: Times | None, partitions: tuple[Partition, ...]) -> Session:

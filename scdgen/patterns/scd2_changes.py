@@ -126,11 +126,10 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
     @property
     def raw(self) -> tuple[str, ...]:
         """Return the columns of ``_scd_raw``: what a version takes over, but is compared in another form."""
-        judged = bool(self.with_compare)
         return tuple(
             field.name
             for field in self.fields
-            if field.is_converted and (field.nulls == "fill" or (judged and field.tracked))
+            if field.is_converted and (field.nulls == "fill" or (self.with_compare and field.tracked))
         )
 
     def stored_of(self, field: Field) -> str:
