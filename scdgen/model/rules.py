@@ -319,7 +319,7 @@ def _recorded(spec: Spec) -> Found:
     place = ("history", "recorded")
     if spec.history.open_end == "last_run":
         what = "every run writes the end of every open version; write null or a literal"
-        yield ("history", "open_end"), f"open_end: last_run is not with recorded, where {what}"
+        yield ("history", "open_end"), f"open_end: last_run does not go with recorded, because {what}"
     read = sql.expression(spec.recorded.at)
     if read.names and not read.tables:
         what = f"'{'.'.join(min(read.names))}' is a column, and the time is one for the whole run"
@@ -475,7 +475,7 @@ def _lookups(spec: Spec) -> Found:
             what = "needs the second axis of time; add history.recorded, or remove it"
             yield (*place, "known"), f"known: {what}"
         if lookup.known is not None and lookup.before_first == "first":
-            what = "first is not with known, where what comes first depends on the fact; remove one"
+            what = "first does not go with known, because the first version depends on the fact; remove one"
             yield (*place, "before_first"), f"before_first: {what}"
         if set(lookup.keys) != set(spec.keys):
             yield (
