@@ -6,7 +6,7 @@
 -- Repeating the last batch changes nothing.
 -- Generated from specs/customer_cdc.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The least end of a version that the batch can affect. Delta skips the files of versions that ended before it.
+-- The batch affects no version that ended before this, so that Delta skips their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_feed);

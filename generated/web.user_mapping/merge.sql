@@ -6,7 +6,7 @@
 -- changes nothing.
 -- Generated from specs/visitor/user_mapping.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The least end of a version that the batch can affect. Delta skips the files of versions that ended before it.
+-- The batch affects no version that ended before this, so that Delta skips their files.
 -- The partitions of the batch's keys. Delta skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
