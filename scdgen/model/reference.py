@@ -108,9 +108,22 @@ def _default(value: object) -> str:
 
 def render_table() -> str:
     """Render the options as a Markdown table, a line each."""
-    lines = ["| option | allowed | default | meaning |", "|---|---|---|---|"]
-    lines += [f"| `{o.place}` | {o.allowed} | {o.default} | {o.meaning} |" for o in options()]
+    lines = ["| option | value | meaning |", "|---|---|---|"]
+    lines += [f"| `{o.place}` | {_value(o)} | {o.meaning} |" for o in options()]
     return "\n".join(lines)
+
+
+def _value(option: Entry) -> str:
+    """Describe the values of an option and its default, which is left out if it is ``null``.
+
+    >>> _value(Entry("conflicts", "`fail`, `any`", "`fail`", ""))
+    '`fail`, `any`; default `fail`'
+    >>> _value(Entry("keys", "a name, or a list", "required", ""))
+    'required: a name, or a list'
+    """
+    if option.default.startswith("required"):
+        return f"{option.default}: {option.allowed}"
+    return option.allowed if option.default in {"", "`null`"} else f"{option.allowed}; default {option.default}"
 
 
 TYPES = (

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 import click
@@ -44,17 +43,22 @@ def filled(text: str) -> str:
     return text
 
 
-COMMON = 8  # options of so many commands are listed once
+COMMON = 8  # options of so many commands are what "the common options" means
+SHARED = 2  # options of so many commands are listed once, too
 
 
 def commands() -> str:
-    """Each command with its help and options, read from click; first the options that most of them have."""
+    """Each command with its help and options, read from click; first the options that several of them have."""
     rows = [(name, option, row) for name, command in cli.commands.items() for option, row in _options(name, command)]
-    times = Counter(row for _, _, row in rows)
-    common = {row: option for _, option, row in rows if times[row] >= COMMON}
-    parts = ["### Options of most commands\n", *_table(common)]
+    owners: dict[str, list[str]] = {}
+    for name, _, row in rows:
+        owners.setdefault(row, []).append(name)
+    shared = {row: option for _, option, row in rows if len(owners[row]) >= SHARED}
+    common = {row: option for row, option in shared.items() if len(owners[row]) >= COMMON}
+    named = [f"{row} {', '.join(f'`{name}`' for name in owners[row])} |" for row in shared if row not in common]
+    parts = ["### The common options\n", *_table(common), "", "### Options of several commands\n", *_table(named, "of")]
     for name, command in cli.commands.items():
-        parts += ["", *_command(name, command, common)]
+        parts += ["", *_command(name, command, common, shared)]
     return "\n".join(parts)
 
 
@@ -64,7 +68,7 @@ def metrics() -> str:
     return "\n".join(["| column | type | meaning |", "|---|---|---|", *rows])
 
 
-def _command(name: str, command: click.Command, common: Mapping[str, str]) -> Iterator[str]:
+def _command(name: str, command: click.Command, common: Mapping[str, str], shared: Mapping[str, str]) -> Iterator[str]:
     context = click.Context(command, info_name=name)
     places = " ".join(param.make_metavar(context) for param in command.params if isinstance(param, click.Argument))
     yield f"### `scdgen {name}{f' {places}' if places else ''}`\n"
@@ -74,10 +78,13 @@ def _command(name: str, command: click.Command, common: Mapping[str, str]) -> It
     shown = [re.sub(r" {3,}", "  # ", line) for line in lines if line.startswith("scdgen ")]
     yield "\n".join(["```sh", *shown, "```\n"])
     rows = dict(_options(name, command))
-    own = [row for row in rows.values() if row not in common]
+    own = [row for row in rows.values() if row not in shared]
     yield from _table(own) if own else ()
-    shared = [f"`{option}`" for option, row in rows.items() if row in common]
-    yield f"{chr(10) if own else ''}{'Also' if own else 'Options:'} {', '.join(shared)}."
+    others = [f"`{option}`" for option, row in rows.items() if row in shared and row not in common]
+    of_all = [f"`{option}`" for option, row in rows.items() if row in common]
+    if len(of_all) == len(common):
+        of_all = ["the common options"]
+    yield f"{chr(10) if own else ''}{'Also' if own else 'Options:'} {', '.join([*others, *of_all])}."
 
 
 def _options(name: str, command: click.Command) -> Iterator[tuple[str, str]]:
@@ -88,8 +95,9 @@ def _options(name: str, command: click.Command) -> Iterator[tuple[str, str]]:
             yield option.opts[-1], f"| `{_written(option, context)}` | {_default(option)} | {option.help or ''} |"
 
 
-def _table(rows: Iterable[str]) -> list[str]:
-    return ["| option | default | meaning |", "|---|---|---|", *rows]
+def _table(rows: Iterable[str], *more: str) -> list[str]:
+    titles = ["option", "default", "meaning", *more]
+    return [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}", *rows]
 
 
 def _written(option: click.Option, context: click.Context) -> str:

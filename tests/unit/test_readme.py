@@ -21,7 +21,9 @@ from tests.tools.picture import svg
 from tests.tools.readme import filled
 
 README = (ROOT / "README.md").read_text()
-REFERENCE = (ROOT / "docs/reference.md").read_text()
+OPTIONS = (ROOT / "docs/reference.md").read_text()
+COMMANDS = (ROOT / "docs/commands.md").read_text()
+CHECKS = (ROOT / "docs/how-to/checks.md").read_text()
 BLOCKS = [(name_of(page), block) for page in PAGES for block in blocks(page.read_text())]
 FOLDERS = ("specs/", "corrections/", "move/")
 DBT_PROJECT = (
@@ -77,7 +79,7 @@ def test_specs_in_pages_are_valid(page: str, block: Block) -> None:
 
 def test_other_yaml_in_pages_is_valid() -> None:
     written = {(page, block.path): block.text for page, block in BLOCKS if block.kind == "write"}
-    document = written["docs/reference.md", ".pre-commit-config.yaml"]
+    document = written["docs/how-to/ci.md", ".pre-commit-config.yaml"]
     hooks = YAML(typ="safe", pure=True).load(document)["repos"][0]["hooks"]
     ours = YAML(typ="safe", pure=True).load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert [hook["id"] for hook in hooks] == [hook["id"] for hook in ours]
@@ -92,8 +94,8 @@ def test_other_yaml_in_pages_is_valid() -> None:
     names = {
         "docs/how-to/ci.md .github/workflows/scdgen.yml",  # tests/unit/test_github_action.py
         "docs/how-to/ci.md .github/workflows/nightly.yml",
+        "docs/how-to/ci.md .pre-commit-config.yaml",
         *(f"docs/how-to/dbt.md {path}" for path in DBT_PROJECT),  # python -m tests.tools.dbt_versions
-        "docs/reference.md .pre-commit-config.yaml",
         "docs/tutorial.md databricks.yml",
     }
     other = {
@@ -135,38 +137,40 @@ def _parse(words: list[str]) -> None:
     command.make_parser(click.Context(command, info_name=name)).parse_args(rest)
 
 
-def test_readme_and_reference_have_every_command() -> None:
+def test_readme_and_page_have_every_command() -> None:
     for name in cli.commands:
         assert f"`scdgen {name} " in README, name
-        assert re.search(rf"^### `scdgen {name}[ `]", REFERENCE, re.MULTILINE), name
+        assert re.search(rf"^### `scdgen {name}[ `]", COMMANDS, re.MULTILINE), name
 
 
-def test_reference_has_every_command_option() -> None:
-    first, *others = REFERENCE.split("\n### `scdgen ")
-    common = first.partition("\n### Options of most commands\n")[2]
+def test_page_has_every_command_option() -> None:
+    """In the section of its command, or in a table for several commands; the section then names it."""
+    first, *others = COMMANDS.split("\n### `scdgen ")
+    common, _, shared = first.partition("\n### Options of several commands\n")
     sections = {part.split("`")[0].split()[0]: part for part in others}
     for command in cli.commands.values():
         for option in command.params:
             if isinstance(option, click.Option) and not option.hidden:
                 row, section = rf"^\| `{', '.join(option.opts)}[ `]", sections[command.name or ""]
-                is_common = f"`{option.opts[-1]}`" in section and re.search(row, common, re.MULTILINE)
-                assert is_common or re.search(row, section, re.MULTILINE), f"{command.name} {option.opts[0]}"
+                named = f"`{option.opts[-1]}`" in section
+                is_common = re.search(row, common, re.MULTILINE) and (named or "the common options" in section)
+                is_shared = named and re.search(row, shared, re.MULTILINE)
+                assert is_common or is_shared or re.search(row, section, re.MULTILINE), f"{command.name} {option.opts}"
 
 
 def test_reference_has_every_spec_option() -> None:
-    listed = REFERENCE.partition("\n## Commands\n")[0]
     for option in options():
-        assert listed.count(f"\n| `{option.place}` | ") == 1, option.place
+        assert OPTIONS.count(f"\n| `{option.place}` | ") == 1, option.place
 
 
-def test_reference_has_every_built_in_check(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_has_every_built_in_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scdgen.compile.compile.judge", lambda spec, files: None)  # slow, and has its own tests
     varied = (changed(BASES[kind], option, value) for kind, listed in VARIATIONS.items() for option, value in listed)
     scripts = [render(load(document)).checks for document in [*BASES.values(), *varied]]
     names = {name for text in scripts for name in re.findall(r"^-- (\w+): (?!a check of)", text, re.MULTILINE)}
     assert len(names) == 11
     for name in names:
-        assert f"\n| `{name}` | " in REFERENCE, name
+        assert f"\n| `{name}` | " in CHECKS, name
 
 
 def test_files_and_links_exist() -> None:
