@@ -1,6 +1,6 @@
-"""The cases of tests/cases/dbt (see the README there), their drafts and docs: python -m tests.support.dbt_cases.
+"""The cases of tests/cases/dbt (see the README there), their drafts and their table: python -m tests.support.dbt_cases.
 
-The command writes the draft of each case and the table of docs/dbt.md. No Spark and no dbt here.
+The command writes the draft of each case and the table of the README. No Spark and no dbt here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from scdgen.cases.format import Model, Text, merge_options
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "tests" / "cases" / "dbt"
-DOC = ROOT / "docs" / "dbt.md"
+DOC = FOLDER / "README.md"
 CLOCK = "taken_at"
 
 
@@ -186,7 +186,7 @@ def table() -> str:
         of = " (dbt-duckdb)" if case.adapter == "duckdb" else ""
         reasons = [f"load {number}: {' '.join(load.because.split())}" for number, load in _reasons(case)]
         verdict = f"differs. {'. '.join(reasons)}" if reasons else "the same"
-        lines.append(f"| [{case.name}](../tests/cases/dbt/{case.name}.yml){of} | {case.why.strip()} | {verdict} |")
+        lines.append(f"| [{case.name}]({case.name}.yml){of} | {case.why.strip()} | {verdict} |")
     return "\n".join(lines)
 
 

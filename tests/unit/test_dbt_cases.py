@@ -1,4 +1,4 @@
-"""The drafts of dbt's snapshots in tests/cases/dbt, and the table of these cases in docs/dbt.md."""
+"""The drafts of dbt's snapshots in tests/cases/dbt, and the table of these cases in the README there."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_edit_changes_the_draft(case: DbtCase) -> None:
     assert render(load_spec_text(case.spec_text())) != render(load_spec_text(case.draft))
 
 
-def test_page_is_current() -> None:
+def test_table_is_current() -> None:
     text = DOC.read_text(encoding="utf-8")
     assert text == filled(text), "run python -m tests.support.dbt_cases"
 

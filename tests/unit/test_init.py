@@ -65,7 +65,7 @@ def test_every_dbt_option_is_named_in_a_comment(name: str) -> None:
 
 
 def test_snapshot_on_the_page_matches_the_manifest() -> None:
-    """docs/how-to/from-dbt.md shows the SQL file and its draft."""
+    """docs/how-to/dbt.md names the SQL file and its draft."""
     node = json.loads((IMPORTS / "orders_snapshot.in.json").read_text())["nodes"]["snapshot.shop.orders_snapshot"]
     assert (
         f"{{% snapshot orders_snapshot %}}{node['raw_code']}{{% endsnapshot %}}"
