@@ -20,7 +20,7 @@ from scdgen.files.objects import is_array
 from scdgen.init.draft import Draft, join_name, set_option
 from scdgen.init.guess import is_load_time
 from scdgen.sql.dates import find_epoch, find_order, find_patterns, require_reads
-from scdgen.sql.types import data_type
+from scdgen.sql.types import data_type, read_json_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -164,7 +164,7 @@ def _read_json(spark: SparkSession, path: str, found: files.Files, where: str) -
         else guess_maps(f.dataType, [row[place] for row in listed])
         for place, f in enumerate(rows.schema.fields)
     ]
-    fields = [(name, kind.simpleString()) for name, (kind, _) in zip(rows.columns, guessed, strict=True)]
+    fields = [(name, type_of(kind)) for name, (kind, _) in zip(rows.columns, guessed, strict=True)]
     sample = build_sample(fields, listed, path, "json")
     keys = {name: number for name, (_, number) in zip(rows.columns, guessed, strict=True)}
     columns = tuple(replace(column, keys=keys[column.name]) for column in sample.columns)
@@ -172,6 +172,12 @@ def _read_json(spark: SparkSession, path: str, found: files.Files, where: str) -
     shape = [(name, data_type(kind)) for name, kind in fields if name in known]
     nested = any("<" in kind for _, kind in shape)
     return replace(sample, columns=columns, options=tuple(options.items()), shape=tuple(shape) if nested else ())
+
+
+def type_of(kind: Any) -> str:
+    """Return the text of a type of Spark's; the text that Spark gives has no backticks around a field such as zh-CN."""
+    nested = kind.jsonValue()
+    return read_json_type(nested).render() if isinstance(nested, dict) else str(kind.simpleString())
 
 
 def guess_maps(kind: Any, values: Iterable[Any]) -> tuple[Any, int]:
@@ -234,7 +240,7 @@ def _infer_csv_types(text: DataFrame, typed: DataFrame) -> dict[str, str]:
 
 def _read_rows(frame: DataFrame, origin: str, kind: str | None, types: Mapping[str, str]) -> Sample:
     rows = frame.limit(ROWS + 1).collect() if frame.columns else []
-    fields = [(field.name, types.get(field.name, field.dataType.simpleString())) for field in frame.schema.fields]
+    fields = [(field.name, types.get(field.name) or type_of(field.dataType)) for field in frame.schema.fields]
     return build_sample(fields, rows, origin, kind)
 
 

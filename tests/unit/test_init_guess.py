@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from scdgen.init.data import (
     guess_period,
     guess_sequence,
     guess_time,
+    read_sample,
 )
 from scdgen.model.spec import Spec
 from scdgen.sql.dates import find_patterns
@@ -375,6 +377,18 @@ def test_objects_with_different_keys_are_a_map() -> None:
     assert guess_maps(mixed, sparse) == (mixed, 0), "values of two types"
     few = types.StructType(kind.fields[:5])
     assert guess_maps(few, [row[:5] for row in sparse]) == (few, 0)
+
+
+def test_struct_with_a_field_that_needs_quotes_is_kept() -> None:
+    types = pytest.importorskip("pyspark.sql.types")
+    text = types.StringType()
+    names = types.StructType([types.StructField("zh-CN", text), types.StructField("old", types.ArrayType(text))])
+    schema = types.StructType([types.StructField("id", types.LongType()), types.StructField("names", names)])
+    frame = SimpleNamespace(columns=schema.names, schema=schema, limit=lambda _: frame, collect=lambda: [(1, None)])
+    spark: Any = SimpleNamespace(table=lambda _: frame, catalog=SimpleNamespace(tableExists=lambda _: True))
+    sample = read_sample(spark, None, "crm.t")
+    assert sample.types() == {"id": "bigint", "names": "STRUCT<`zh-CN`: STRING, old: ARRAY<STRING>>"}
+    assert sample.left_out == ()
 
 
 @pytest.mark.parametrize(
