@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from scdgen.cases.nested import KINDS, canonical, is_nested, load, read_nested
 from scdgen.errors import UsageError, nearest
 from scdgen.escape import escape_control
 
@@ -31,8 +32,10 @@ _READ: dict[str, Callable[[str], Any]] = {
     "boolean": {"true": True, "false": False}.__getitem__,
 }
 
-READABLE = frozenset(_READ)
-"""The types of columns whose values a cell can hold, without their arguments."""
+
+def is_readable(kind: str) -> bool:
+    """Whether a cell can hold a value of a column's type."""
+    return kind.lower().split("(")[0] in _READ or is_nested(kind)
 
 
 class CaseError(UsageError):
@@ -65,14 +68,24 @@ class Block:
 
 
 def read_cell(cell: str, kind: str, name: str) -> Any:
-    """A cell as a value of a SQL type.
+    """A cell as a value of a SQL type; of a bare "struct", "array" or "map" as text that is the same for equal values.
 
-    >>> read_cell("2024-01-01", "timestamp", "at")
-    datetime.datetime(2024, 1, 1, 0, 0)
+    >>> read_cell("2024-01-01", "timestamp", "at"), read_cell('{"b": 1, "a": null}', "struct", "x")
+    (datetime.datetime(2024, 1, 1, 0, 0), '{"b":1}')
     """
+    if is_nested(kind):
+        try:
+            if kind in KINDS:
+                return canonical(load(cell))
+            return read_nested(cell, kind, lambda text, inside: read_cell(text, inside, name))
+        except CaseError:
+            raise
+        except (ValueError, RecursionError) as error:
+            raise CaseError(f"column '{name}': {error}") from error
     read = _READ.get(kind.lower().split("(")[0])
     if read is None:
-        raise CaseError(f"column '{name}': type '{kind}' is not for cases; use one of {', '.join(_READ)}")
+        listed = ", ".join([*_READ, *KINDS])
+        raise CaseError(f"column '{name}': type '{kind}' is not for cases; use one of {listed}")
     try:
         return read(cell)
     except (ValueError, KeyError, ArithmeticError) as error:

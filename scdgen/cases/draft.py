@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from scdgen import sql
-from scdgen.cases.block import READABLE, Row, format_block
-from scdgen.cases.format import read_case_file
+from scdgen.cases.block import Row, format_block, is_readable
+from scdgen.cases.format import read_case_file, source_types
+from scdgen.cases.nested import cut, is_nested
 from scdgen.cases.play import Difference, World, play
 from scdgen.cases.suite import duck_worlds, has_duckdb
 from scdgen.errors import ScdgenError
@@ -26,7 +27,10 @@ from scdgen.model.spec import Spec
 MOST_ROWS = 3
 _DAY = "2024-01-01"
 # The first letters of a type -> a value of it, as text.
-_VALUES = {"TIMESTAMP": _DAY, "DATE": _DAY, "BOOLEAN": "true", "STRING": "a", "VARCHAR": "a", "CHAR": "a"}
+_VALUES = {
+    "TIMESTAMP": _DAY, "DATE": _DAY, "BOOLEAN": "true", "STRING": "a", "VARCHAR": "a", "CHAR": "a",
+    "STRUCT": "{}", "MAP": "{}", "ARRAY": "[]",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -42,13 +46,28 @@ class Rows:
 
         Columns and rows that a cell cannot hold are left out; text stays text, whatever it may be converted to.
         """
-        kept = [
-            (name, "string" if any(isinstance(value, str) for value in values) else kind.lower(), values)
-            for name, kind, values in columns
-        ]
-        kept = [(name, kind, values) for name, kind, values in kept if kind.split("(")[0] in READABLE]
+        kept = [(name, _kind_of(kind, values), values) for name, kind, values in columns]
+        kept = [(name, kind, values) for name, kind, values in kept if is_readable(kind)]
         rows = [row for row in zip(*(values for *_, values in kept), strict=True) if not any(map(_has_lines, row))]
         return Rows({name: kind for name, kind, _ in kept}, rows[:MOST_ROWS])
+
+    def of_spec(self, spec: Spec) -> Rows:
+        """Return the columns that a spec reads, in the types that it gives them; nested values as cells."""
+        needed, known = read_columns(spec), source_types(spec)
+        types = {name: known.get(name.lower(), kind) for name, kind in self.types.items()}
+        kept = [(place, name) for place, name in enumerate(types) if name.lower() in needed]
+        rows = [
+            tuple(cut(row[place], types[name]) if is_nested(types[name]) else row[place] for place, name in kept)
+            for row in self.rows
+        ]
+        return Rows({name: types[name] for _, name in kept}, rows)
+
+
+def _kind_of(kind: str, values: Iterable[Any]) -> str:
+    """Return the type of a cell for a column; the names in a nested type keep their case."""
+    if any(isinstance(value, str) for value in values):
+        return "string"
+    return kind if is_nested(kind) else kind.lower()
 
 
 def _has_lines(value: Any) -> bool:
@@ -67,7 +86,7 @@ def draft_cases(spec: Spec, file: Path, data: Rows | None) -> str:
     needed = _list_needed(spec)
     types = {name: _guess_type(spec, name) for name in needed}
     made_up = Rows(types, [tuple(map(_value_of, types.values()))])
-    given = [*([data] if data and data.rows else []), made_up, Rows(types, [])]
+    given = [*([data.of_spec(spec)] if data and data.rows else []), made_up, Rows(types, [])]
     if has_duckdb():
         with duck_worlds() as open_world, tempfile.TemporaryDirectory() as folder:
             tried = Path(folder, "tried.test.yml")
@@ -84,7 +103,7 @@ def _try(spec: Spec, rows: Rows, place: str, tried: Path, world: World) -> str:
     (case,) = read_case_file(tried, spec)
     play(case, world)
     kinds = world.read(_select(spec, (*spec.columns, *_times(spec))))[0]
-    columns = [name for name, kind in kinds.items() if kind in READABLE]
+    columns = [name for name, kind in kinds.items() if is_readable(kind)]
     # Expect all columns, or else those of the spec: the others may have the time of the run.
     for some in (columns, [name for name in columns if name in spec.columns]):
         found = world.read(_select(spec, some))[1]
@@ -120,9 +139,12 @@ def _lines(spec: Spec, rows: Rows, place: str, remark: str, expect: str | None) 
     yield f"spec: {place}"
     yield "cases:"
     yield "- name: the first rows"
-    # Columns are text unless a schema says otherwise.
-    if set(rows.types.values()) - {"string"}:
-        yield f"  schema: {', '.join(f'{name} {kind}' for name, kind in rows.types.items())}"
+    # Columns are text unless the spec or a schema says otherwise.
+    known = source_types(spec)
+    if any(kind.lower() != known.get(name.lower(), "string").lower() for name, kind in rows.types.items()):
+        schema = ", ".join(f"{name} {kind}" for name, kind in rows.types.items())
+        quoted = "'" + schema.replace("'", "''") + "'"  # a colon in a type would end a plain text of YAML
+        yield f"  schema: {quoted if ': ' in schema else schema}"
     if spec.source.join:
         yield "  schemas:"
         for alias, joined in spec.source.join.items():
@@ -173,10 +195,12 @@ def _list_joined(spec: Spec, alias: str) -> dict[str, str]:
 
 
 def _guess_type(spec: Spec, name: str) -> str:
-    """Return a type of a column of the source: that of the column or the time that it becomes, else text."""
+    """Return a type of a column of the source: what the spec says, that of the column or time it becomes, else text."""
+    if kind := source_types(spec).get(name.lower()):
+        return kind
     for column, option in spec.columns.items():
         if (sql.expression(spec.column_source(column)).bare or "").lower() == name.lower():
-            return option.type.lower() if option.type.lower().split("(")[0] in READABLE else "string"
+            return _kind_of(option.type, ()) if is_readable(option.type) else "string"
     times = {column for _, text in time_texts(spec) for column in sql.expression(text).columns}
     if name.lower() not in times:
         return "string"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from scdgen.cases.block import Row
+from scdgen.cases.block import Row, read_cell
+from scdgen.cases.nested import canonical, is_nested
 from scdgen.cases.play import STORED, Given, stored_statements
 from scdgen.duck.database import Database, Merged
 from scdgen.model.spec import Spec
@@ -27,7 +28,16 @@ class DuckWorld:
 
     def put(self, name: str, given: Given) -> None:
         """See :class:`scdgen.cases.play.World`."""
-        self.database.put_text(name, given.types, given.block.columns, given.block.rows)
+        columns, rows = given.block.columns, given.block.rows
+        nested = {name: given.types[name] for name in columns if is_nested(given.types[name])}
+        typed = [
+            tuple(
+                read_cell(cell, nested[name], name) if name in nested and cell is not None else cell
+                for name, cell in zip(columns, row, strict=True)
+            )
+            for row in rows
+        ]
+        self.database.put_text(name, given.types, columns, typed, nested)
 
     def store(self, spec: Spec, given: Given) -> None:
         """See :class:`scdgen.cases.play.World`."""
@@ -49,7 +59,17 @@ class DuckWorld:
     def read(self, query: str) -> tuple[dict[str, str], list[Row]]:
         """See :class:`scdgen.cases.play.World`."""
         types, rows = self.database.query(query)
-        return {name: _KINDS.get(kind.split("(")[0], kind.lower()) for name, kind in types.items()}, rows
+        kinds = {name: _kind_of(kind) for name, kind in types.items()}
+        nested = [is_nested(kind) for kind in kinds.values()]
+        if any(nested):
+            rows = [
+                tuple(
+                    canonical(value) if inside and value is not None else value
+                    for value, inside in zip(row, nested, strict=True)
+                )
+                for row in rows
+            ]
+        return kinds, rows
 
     def columns(self, name: str) -> list[str]:
         """See :class:`scdgen.cases.play.World`."""
@@ -66,3 +86,11 @@ class DuckWorld:
     def clear(self) -> None:
         """See :class:`scdgen.cases.play.World`."""
         self.database.clear()
+
+
+def _kind_of(kind: str) -> str:
+    """Return the type of a cell for DuckDB's type of a column."""
+    if kind.endswith("]"):
+        return "array"
+    bare = kind.split("(")[0]
+    return bare.lower() if bare in ("STRUCT", "MAP") else _KINDS.get(bare, kind.lower())

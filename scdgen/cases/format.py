@@ -17,6 +17,7 @@ from ruamel.yaml.error import YAMLError
 
 from scdgen import sql
 from scdgen.cases.block import Block, CaseError, parse_block
+from scdgen.cases.nested import is_nested
 from scdgen.compile.compile import bind
 from scdgen.errors import NO_UTF8, SpecError, UsageError, nearest, of_system, quoted
 from scdgen.files.read import read_columns
@@ -168,13 +169,19 @@ class Case(Model):
     def row_types(self, batch: Batch, block: Block) -> dict[str, str]:
         """``name -> type`` of the columns of a batch's rows.
 
-        Without a schema they are text: those that are named, and those that the spec of a file reads besides.
+        Without a schema they are those that are named, and those that the spec of a file reads besides: of the types
+        in its ``source.schema``, nested if they become nested columns, or else text.
         """
         if self.types:
             return self.types
-        needed = read_columns(self.spec_of(batch)) if self._spec else set()
+        if self._spec is None:
+            return dict.fromkeys(block.columns, "string")
+        spec = self.spec_of(batch)
         named = {name.lower() for name in block.columns}
-        return dict.fromkeys([*block.columns, *sorted(needed - named)], "string")
+        known = source_types(spec)
+        return {
+            name: known.get(name.lower(), "string") for name in [*block.columns, *sorted(read_columns(spec) - named)]
+        }
 
     def table_types(self, name: str) -> dict[str, str]:
         """``name -> type`` of the columns of another table, by its name, or by its alias in a join."""
@@ -326,6 +333,16 @@ MERGED = ("inserted", "updated", "deleted", "inferred")
 """The counts of a case with a spec of its own: rows of the MERGE, and inferred members."""
 
 
+def source_types(spec: Spec) -> dict[str, str]:
+    """Return lower-case name -> type of the columns of the source whose type the spec tells, other than text."""
+    found = {name.lower(): kind for name, kind in spec.source.columns.items()}
+    for name, column in spec.columns.items():
+        bare = sql.expression(spec.column_source(name)).bare
+        if bare is not None and is_nested(column.type):
+            found.setdefault(bare.lower(), column.type)
+    return found
+
+
 def _types(place: str, schema: str) -> dict[str, str]:
     listed = [part.split(None, 1) for part in _split_types(schema)]
     if any(len(part) != 2 for part in listed):
@@ -336,12 +353,12 @@ def _types(place: str, schema: str) -> dict[str, str]:
 def _split_types(schema: str) -> list[str]:
     """Split at the commas outside of brackets.
 
-    >>> _split_types("a decimal(1, 2), b int")
-    ['a decimal(1, 2)', ' b int']
+    >>> _split_types("a decimal(1, 2), b map<int, int>")
+    ['a decimal(1, 2)', ' b map<int, int>']
     """
     found, depth, start = [], 0, 0
     for place, sign in enumerate(schema):
-        depth += (sign == "(") - (sign == ")")
+        depth += (sign in "(<") - (sign in ")>")
         if sign == "," and depth == 0:
             found.append(schema[start:place])
             start = place + 1

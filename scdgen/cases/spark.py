@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
 from scdgen.cases.block import Row
+from scdgen.cases.nested import canonical, is_nested
 from scdgen.cases.play import STORED, Given, stored_statements
 from scdgen.engine.engine import Engine
 from scdgen.model.spec import Spec
@@ -55,7 +56,15 @@ class SparkWorld:
     def read(self, query: str) -> tuple[dict[str, str], list[Row]]:
         """See :class:`scdgen.cases.play.World`."""
         frame = self.spark.sql(query)
-        return dict(frame.dtypes), collect(frame)
+        kinds = {name: kind.partition("<")[0] if is_nested(kind) else kind for name, kind in frame.dtypes}
+        nested = [is_nested(kind) for kind in kinds.values()]
+        return kinds, [
+            tuple(
+                canonical(value) if inside and value is not None else value
+                for value, inside in zip(row, nested, strict=True)
+            )
+            for row in collect(frame)
+        ]
 
     def columns(self, name: str) -> list[str]:
         """See :class:`scdgen.cases.play.World`."""
@@ -85,7 +94,9 @@ class SparkWorld:
         listed = [", ".join(["0", *("NULL" if c is None else sql.text_literal(c) for c in row)]) for row in block.rows]
         names = ", ".join(["_none", *map(sql.quote, block.columns)])
         columns = [
-            f"CAST({sql.quote(name) if name in block.columns else 'NULL'} AS {kind}) AS {sql.quote(name)}"
+            f"FROM_JSON({sql.quote(name)}, {sql.text_literal(kind)}) AS {sql.quote(name)}"
+            if name in block.columns and is_nested(kind)
+            else f"CAST({sql.quote(name) if name in block.columns else 'NULL'} AS {kind}) AS {sql.quote(name)}"
             for name, kind in given.types.items()
         ]
         empty = ", ".join(["1", *("NULL" for _ in block.columns)])

@@ -218,12 +218,25 @@ class Database:
             given = [cell for row in some for cell in row]
             self._db.execute(f"{into} VALUES {', '.join([marks] * len(some))}", given)
 
-    def put_text(self, name: str, types: Mapping[str, str], columns: Sequence[str], rows: Sequence[Row]) -> None:
-        """:meth:`put` rows of text, converted as Spark converts it; those of ``types`` without a column are NULL."""
-        self.put(_GIVEN, dict.fromkeys(columns, "STRING"), rows)
+    def put_text(
+        self,
+        name: str,
+        types: Mapping[str, str],
+        columns: Sequence[str],
+        rows: Sequence[Row],
+        typed: Mapping[str, str] | None = None,
+    ) -> None:
+        """:meth:`put` rows of text, converted as Spark converts it; those of ``types`` without a column are NULL.
+
+        The values of columns in ``typed`` are of these types already.
+        """
+        given = {**dict.fromkeys(columns, "STRING"), **(typed or {})}
+        self.put(_GIVEN, given, rows)
         table = self._note(name, types)
         listed = ", ".join(
-            f"CAST({sql.quote(column) if column in columns else 'NULL'} AS {kind}) AS {sql.quote(column)}"
+            sql.quote(column)
+            if typed and column in typed
+            else f"CAST({sql.quote(column) if column in columns else 'NULL'} AS {kind}) AS {sql.quote(column)}"
             for column, kind in types.items()
         )
         self.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT {listed} FROM {_GIVEN}")

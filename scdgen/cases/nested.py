@@ -1,0 +1,128 @@
+"""Cells of structs, arrays and maps: JSON, read in the type of a column, or as text that is the same for equal values.
+
+DuckDB has no JSON that it casts to a MAP, and an engine gives its own objects for what a table holds. So a cell that a
+table is made of becomes Python values, and one that is compared becomes text, as does what an engine gives.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from scdgen.sql.types import Type, parse_type
+
+KINDS = ("struct", "array", "map")
+"""How the types begin that hold other values, in lower case."""
+
+Read = Callable[[str, str], Any]
+"""Reads the text of a value that holds no others, in a type."""
+
+
+def is_nested(kind: str) -> bool:
+    """Whether a type, or its bare name, is that of values that hold others.
+
+    >>> [is_nested(kind) for kind in ("STRUCT<a: INT>", "map", "string", "variant")]
+    [True, True, False, False]
+    """
+    return kind.lower().partition("<")[0].strip() in KINDS
+
+
+def load(cell: str) -> Any:
+    """Return what a cell holds; raises ``ValueError`` that says how to write one."""
+    try:
+        return json.loads(cell, parse_float=Decimal)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"'{cell}' is not JSON; write for example {{\"a\": null}}, [1, 2] or {{}}") from error
+
+
+def read_nested(cell: str, kind: str, read: Read) -> Any:
+    """Return a cell as a value of a nested type, as DuckDB takes it; raises ``ValueError``.
+
+    A struct has every field, NULL those that the cell lacks; a map is its keys and its values.
+
+    >>> read_nested('{"b": [1]}', "struct<a: int, b: array<string>>", lambda text, kind: (kind, text))
+    {'a': None, 'b': [('STRING', '1')]}
+    """
+    return _shape(load(cell), parse_type(kind), read)
+
+
+def _shape(value: Any, kind: Type, read: Read) -> Any:
+    if value is None:
+        return None
+    nested = {"STRUCT": dict, "MAP": dict, "ARRAY": list}.get(kind.name)
+    if nested is None and isinstance(value, dict | list):
+        raise ValueError(f"{canonical(value)} is not a {kind.render()}")
+    if nested is None:
+        return read(value if isinstance(value, str) else canonical(value), kind.render())
+    if not isinstance(value, nested):
+        raise ValueError(f"{canonical(value)} is not a {kind.render()}")
+    if kind.name == "ARRAY":
+        return [_shape(one, kind.inside[0][1], read) for one in value]
+    if kind.name == "MAP":
+        (_, of_key), (_, of_value) = kind.inside
+        return {
+            "key": [_shape(key, of_key, read) for key in value],
+            "value": [_shape(one, of_value, read) for one in value.values()],
+        }
+    given = {name.lower(): one for name, one in value.items()}
+    names = [name for name, _ in kind.inside]
+    for name in value:
+        if name.lower() not in map(str.lower, names):
+            raise ValueError(f"no field '{name}' (the fields: {', '.join(names)})")
+    return {name: _shape(given.get(name.lower()), inside, read) for name, inside in kind.inside}
+
+
+def canonical(value: Any) -> str:
+    """Return a nested value as JSON that is the same for equal values: names in order, without those that are NULL.
+
+    >>> canonical({"b": Decimal("1.50"), "a": [dt.date(2024, 1, 1), None], "c": None})
+    '{"a":["2024-01-01",null],"b":1.5}'
+    """
+    return json.dumps(_plain(value), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "asDict"):  # Spark's rows are tuples as well
+        value = value.asDict()
+    if isinstance(value, Mapping):
+        return {_name(name): _plain(one) for name, one in value.items() if one is not None}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float | Decimal) and math.isfinite(value) and value == int(value):
+        return int(value)
+    if isinstance(value, Decimal):
+        return float(value)
+    return value if value is None or isinstance(value, bool | int | float | str) else _name(value)
+
+
+def cut(value: Any, kind: str) -> str | None:
+    """Return a nested value as :func:`canonical` does, with the fields alone that a type has.
+
+    >>> cut({"a": 1, "b": {"c": 2, "d": 3}}, "struct<b: struct<c: int>>")
+    '{"b":{"c":2}}'
+    """
+    return None if value is None else canonical(_cut(value, parse_type(kind)))
+
+
+def _cut(value: Any, kind: Type) -> Any:
+    if hasattr(value, "asDict"):
+        value = value.asDict()
+    if kind.name == "STRUCT" and isinstance(value, Mapping):
+        fields = {name.lower(): inside for name, inside in kind.inside}
+        return {name: _cut(one, fields[name.lower()]) for name, one in value.items() if name.lower() in fields}
+    if kind.name == "MAP" and isinstance(value, Mapping):
+        return {name: _cut(one, kind.inside[1][1]) for name, one in value.items()}
+    if kind.name == "ARRAY" and isinstance(value, list | tuple):
+        return [_cut(one, kind.inside[0][1]) for one in value]
+    return value
+
+
+def _name(value: Any) -> str:
+    """Return a key of a map, or a value that JSON has no type for, as text."""
+    if isinstance(value, dt.datetime):
+        return value.isoformat(sep=" ").removesuffix(" 00:00:00")
+    return value if isinstance(value, str) else str(value)
