@@ -10,6 +10,7 @@ import csv
 import gzip
 import json
 import re
+import shlex
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 _VIEW = "_scd_source_texts"
 _FIX = "the file"
 _BLANKS = re.compile(r"\s*")
+_MOST_READ = 64 << 20  # characters of a file that is read at once, to say how to write it
 
 
 def find_files(path: str) -> Files:
@@ -302,9 +304,33 @@ def json_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not all(isinstance(row, dict) for row in listed):
             shown = quoted(line.strip())
             what = f"{shown} is not a JSON object; write one object per line (JSON lines)"
+            if lines.number == 1 and (filtered := _find_filter(file)):
+                how = f"jq -c {filtered} {shlex.quote(file.name)}"
+                what = f"an object goes over several lines; write one object per line, such as with: {how}"
             raise lines.error(lines.number, what, shown)
         for row in listed:
             yield lines.number, row
+
+
+def _find_filter(file: Path) -> str | None:
+    """Return the filter of jq that writes the rows of a file that begins with an object over several lines.
+
+    The rows are the objects of a list in it, or its values, or the object itself; ``None`` for another file.
+    """
+    try:
+        with open_text(file) as opened_text:
+            text = opened_text.read(_MOST_READ).lstrip()
+        found, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, OSError, EOFError, RecursionError):
+        return None
+    if not isinstance(found, dict) or "\n" not in text[:end] or file.suffix == ".gz":
+        return None
+    lists = [name for name, value in found.items() if isinstance(value, list) and value and isinstance(value[0], dict)]
+    if len(lists) == 1:
+        return shlex.quote(f".{lists[0]}[]" if re.fullmatch("[A-Za-z_]+", lists[0]) else f".[{json.dumps(lists[0])}][]")
+    if len(found) > 1 and all(isinstance(value, dict) for value in found.values()):
+        return shlex.quote("to_entries[] | {key} + .value")
+    return "."
 
 
 def _array_rows(lines: _Lines, decoder: json.JSONDecoder) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -222,6 +222,20 @@ def test_mistake_is_found_with_its_line(name: str, data: str | bytes, says: str 
     assert (str(found) if found else None) == says
 
 
+@pytest.mark.parametrize(
+    ("text", "filtered"),
+    [
+        ('{\n "id": 1,\n "tags": ["a"]\n}\n{\n "id": 2\n}\n', "."),
+        ('{\n "icons": [\n  {"slug": "x"}\n ]\n}\n', "'.icons[]'"),
+        ('{"it\'s": [\n  {"slug": "x"}\n ]\n}\n', "'.[\"it'\"'\"'s\"][]'"),
+        ('{\n "text/css": {"source": "iana"},\n "text/csv": {}\n}\n', "'to_entries[] | {key} + .value'"),
+    ],
+)
+def test_object_over_several_lines_names_the_command(text: str, filtered: str) -> None:
+    how = f"write one object per line, such as with: jq -c {filtered} a.json"
+    assert str(find_mistake("json", [write("a.json", text)])) == f"a.json:1: an object goes over several lines; {how}"
+
+
 def test_json_rows_have_line_numbers() -> None:
     file = write("a.json", '\ufeff{"a": 1.10, "b": true}\r\n\n[{"A": 12345678901234567890123}, {"n": {"x": NaN}}]\n')
     rows = list(json_rows(file))
