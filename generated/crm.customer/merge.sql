@@ -106,7 +106,7 @@ MERGE INTO crm.customer AS t USING (
     ON t.id = s.id AND t.valid_from = s.valid_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
 -- Redundant: the version before it now has the same values.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
--- A stored version whose end or values change.
+-- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN
     UPDATE SET name = s.name, address = s.address, valid_to = s.valid_to, is_current = s.is_current
 -- A version that is not stored yet.

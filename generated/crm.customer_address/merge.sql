@@ -128,7 +128,7 @@ MERGE INTO crm.customer_address AS t USING (
     ON t.id = s.id AND t.start_date = s.start_date AND (t.end_date IS NULL OR t.end_date >= _scd_batch_from)
 -- Redundant: the version before it now has the same values.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
--- A stored version whose end or values change.
+-- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN
     UPDATE SET name = s.name, address = s.address, end_date = s.end_date, is_current = s.is_current
 -- A version that is not stored yet.

@@ -58,6 +58,7 @@ MERGE INTO crm.customer_cdc AS t USING (
         FROM crm.customer_cdc AS t
         LEFT SEMI JOIN changes AS c ON t.company = c.company AND t.customer_no = c.customer_no
             LATERAL VIEW STACK(2, t.valid_from, FALSE, 2, t.valid_to, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank
+        -- Every version of these keys is read: what action says of one depends on those before it.
         WHERE _scd_at IS NOT NULL
         DISTRIBUTE BY company, customer_no -- of the whole UNION: one shuffle serves every window
     ),
@@ -139,7 +140,7 @@ MERGE INTO crm.customer_cdc AS t USING (
         AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
 -- No version starts here any more: the one before has the same values, or a delete has this time.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
--- A stored version whose end or values change.
+-- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN
     UPDATE SET name = s.name, city = s.city, valid_to = s.valid_to, is_current = s.is_current, action = s.action
 -- A version that is not stored yet.

@@ -41,7 +41,7 @@ MERGE INTO crm.customer_full AS t USING (
                 ELSE TRUE
             END
         UNION ALL
-        -- An empty extract would close every version, so it stops the statement.
+        -- An empty extract would delete every key, so it stops the statement.
         SELECT
             RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] crm.customer_full: the snapshot is empty'),
             NULL, NULL
@@ -50,6 +50,7 @@ MERGE INTO crm.customer_full AS t USING (
     ),
     ranked AS (
         -- Exact copies of a row count once.
+        -- A window must have an order; any will do.
         SELECT
             *,
             LAG(STRUCT(name)) OVER by_key AS _scd_before

@@ -1,4 +1,4 @@
--- crm.customer_profile: Customers with their address and their segment, out of the histories of both
+-- crm.customer_profile: Customers with their address and their segment, from the histories of both
 -- Integrity checks: each query returns the rows that break its rule; an empty result means that it holds.
 -- Generated from specs/customer_profile.yml. To change it, edit the spec and run `scdgen generate`.
 

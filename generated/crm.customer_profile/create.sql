@@ -1,4 +1,4 @@
--- crm.customer_profile: Customers with their address and their segment, out of the histories of both
+-- crm.customer_profile: Customers with their address and their segment, from the histories of both
 -- Creates the table if it does not exist.
 -- Generated from specs/customer_profile.yml. To change it, edit the spec and run `scdgen generate`.
 
@@ -16,7 +16,7 @@ CREATE TABLE IF NOT EXISTS crm.customer_profile (
 USING DELTA
 -- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
 PARTITIONED BY (is_current)
-COMMENT 'Customers with their address and their segment, out of the histories of both'
+COMMENT 'Customers with their address and their segment, from the histories of both'
 TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd2',

@@ -1,4 +1,4 @@
--- crm.customer_profile: Customers with their address and their segment, out of the histories of both
+-- crm.customer_profile: Customers with their address and their segment, from the histories of both
 -- Joins the histories of crm.customer and crm.customer_segment: from each time at which one of them changes to the
 -- next, the versions that are valid then. The result replaces the stored history of these keys. Equal neighbours become
 -- one version. An end at which no other row starts is a delete; other keys stay as they are. Stops and writes nothing
@@ -182,7 +182,7 @@ MERGE INTO crm.customer_profile AS t USING (
     ON t.id = s.id AND t.valid_from = s.valid_from
 -- The source has no version with this start.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
--- A stored version whose end or values change.
+-- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN
     UPDATE SET
         name = s.name, address = s.address, segment = s.segment, valid_to = s.valid_to, is_current = s.is_current

@@ -7,9 +7,9 @@
 -- Generated from specs/dim_design.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this, so that Delta skips their files.
--- The partitions of the batch's keys. Delta skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
 
+-- The partitions of the batch's keys. Delta skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
 
 SET VARIABLE (_scd_batch_from, _scd_partitions_1) = (
@@ -184,7 +184,7 @@ MERGE INTO dwh.dim_customer AS t USING (
         AND ARRAY_CONTAINS(_scd_partitions_1, t.region)
 -- Redundant: the version before it now has the same values.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
--- A stored version whose end or values change.
+-- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN
     UPDATE SET
         name = s.name, address = s.address, birth_date = s.birth_date, end_date = s.end_date,

@@ -47,7 +47,7 @@ MERGE INTO geo.airports AS t USING (
                 ELSE TRUE
             END
         UNION ALL
-        -- An empty extract would close every version, so it stops the statement.
+        -- An empty extract would delete every key, so it stops the statement.
         SELECT
             RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] geo.airports: the snapshot is empty'),
             NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
@@ -56,6 +56,7 @@ MERGE INTO geo.airports AS t USING (
     ),
     ranked AS (
         -- Exact copies of a row count once.
+        -- A window must have an order; any will do.
         SELECT
             *,
             LAG(STRUCT(iata, name, city, subd, country, elevation, lat, lon, tz, lid)) OVER by_key AS _scd_before

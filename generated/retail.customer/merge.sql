@@ -111,7 +111,7 @@ MERGE INTO retail.customer AS t USING (
         AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
 -- No version starts here any more: the one before has the same values, or a delete has this time.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
--- A stored version whose end or values change.
+-- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN
     UPDATE SET name = s.name, segment = s.segment, valid_to = s.valid_to, is_current = s.is_current
 -- A version that is not stored yet.

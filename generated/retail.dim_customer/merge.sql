@@ -192,7 +192,7 @@ MERGE INTO retail.dim_customer AS t USING (
     ON t.customer_id = s.customer_id AND t.valid_from = s.valid_from
 -- The source has no version with this start.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
--- A stored version whose end or values change.
+-- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN
     UPDATE SET
         name = s.name, segment = s.segment, street = s.street, city = s.city, valid_to = s.valid_to,

@@ -133,7 +133,7 @@ MERGE INTO shop.orders AS t USING (
     ON t.order_id = s.order_id AND t.valid_from = s.valid_from
 -- The source has no version with this start.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
--- A stored version whose end or values change.
+-- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN
     UPDATE SET status = s.status, note = s.note, valid_to = s.valid_to, is_current = s.is_current, action = s.action
 -- A version that is not stored yet.

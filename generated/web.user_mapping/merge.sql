@@ -7,9 +7,9 @@
 -- Generated from specs/visitor/user_mapping.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this, so that Delta skips their files.
--- The partitions of the batch's keys. Delta skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
+-- The partitions of the batch's keys. Delta skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
 
 SET VARIABLE (_scd_batch_from, _scd_partitions_1) = (
@@ -141,7 +141,7 @@ MERGE INTO web.user_mapping AS t USING (
         AND (t.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.vcid_first_two))
 -- Redundant: the version before it now has the same values.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
--- A stored version whose end or values change.
+-- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN
     UPDATE SET
         user_id = s.user_id, vcid_first_two = s.vcid_first_two, valid_end_date = s.valid_end_date,

@@ -171,7 +171,7 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
         AND (t.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.vcid_first_two))
 -- Redundant: the version before it now has the same values.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
--- A stored version whose end or values change.
+-- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN
     UPDATE SET
         user_id = s.user_id, vcid_first_two = s.vcid_first_two, valid_end_date = s.valid_end_date,

@@ -56,7 +56,7 @@ _INTRODUCTIONS = {
     "rejects.sql": "Keeps the rows that break an expectation in the quarantine table.",
     "infer.sql": "Adds the keys that facts name and the table lacks.",
     "merge.sql": "Changes the table. Run the cells in order: they share session variables.",
-    "checks.sql": "A query per check: no rows is good.",
+    "checks.sql": "A query per check: an empty result means that the rule holds.",
     "views.sql": "Creates or replaces the views.",
     "lookups.sql": "Creates or replaces the views of facts with their versions.",
 }

@@ -25,6 +25,8 @@ class Session:
     """The params with a default."""
     taken_at: Variable | None
     """The time of a snapshot; ``None`` without one."""
+    has_times: bool
+    """Whether a row has a time of its own."""
     last_run: Variable | None
     """The time of the run, for ``open_end: last_run``."""
     batch: tuple[Variable, ...]
@@ -51,6 +53,7 @@ class Session:
             needed=tuple(needed),
             params=tuple(params),
             taken_at=variables.taken_at(spec, times),
+            has_times=spec.source.effective_at is not None,
             last_run=variables.last_run(spec, times),
             batch=variables.batch_variables(spec, times, partitions),
             # The keys of a join are those of its first table.

@@ -48,7 +48,7 @@ TBLPROPERTIES (
 -- COMMAND ----------
 
 -- shop.product_price: The newest price of each product (type 1)
--- Keeps one row per key, with the values of its last change. A delete removes the row of its key. A row from before a
+-- Keeps one row per key, with the values of its newest change. A delete removes the row of its key. A row from before a
 -- delete that comes in a later batch brings the key back. Stops and writes nothing if a key or time is NULL, or rows of
 -- one key and time differ.
 -- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
@@ -139,7 +139,7 @@ WHEN NOT MATCHED AND NOT s._scd_deleted THEN
 -- MAGIC %md
 -- MAGIC ## checks
 -- MAGIC
--- MAGIC A query per check: no rows is good.
+-- MAGIC A query per check: an empty result means that the rule holds.
 
 -- COMMAND ----------
 
