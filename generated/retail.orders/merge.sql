@@ -33,19 +33,15 @@ MERGE INTO retail.orders AS t USING (
     ),
     ranked AS (
         -- The rows of each key.
+        -- A window must have an order; any will do.
         SELECT
             *,
             STRUCT(customer_id, ordered_at, amount)
-                <=> FIRST_VALUE(STRUCT(customer_id, ordered_at, amount)) OVER ties
+                <=> FIRST_VALUE(STRUCT(customer_id, ordered_at, amount)) OVER by_key
                 AS _scd_agrees,
             ROW_NUMBER() OVER by_key AS _scd_row
         FROM changes
-        WINDOW
-            by_key AS (PARTITION BY order_id ORDER BY order_id),
-            ties AS (
-                PARTITION BY order_id ORDER BY order_id
-                RANGE BETWEEN CURRENT ROW AND CURRENT ROW
-            )
+        WINDOW by_key AS (PARTITION BY order_id ORDER BY order_id)
     ),
     latest AS (
         -- One row per key; two rows that contradict each other stop the statement.

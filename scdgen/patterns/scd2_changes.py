@@ -147,6 +147,11 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
         return tuple(field for field in self.fields if self.with_compare and field.tracked and field.nulls == "fill")
 
     @property
+    def folds(self) -> bool:
+        """Whether a stored version may be removed: it is redundant, or a delete has its start."""
+        return not self.keeps or (self.flags_deletes and not self.marks)
+
+    @property
     def ignores_deletes(self) -> bool:
         """Whether a delete completes no inferred member: it does only if every delete is a version."""
         return self.flags_deletes and not (self.keeps and self.marks)
