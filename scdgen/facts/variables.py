@@ -117,8 +117,8 @@ def batch_variables(spec: Spec, times: Times | None, partitions: Iterable[Partit
     if times is None or not bounds_times(spec):
         return values
     oldest = f"MIN({source.time_expression(spec)})"
-    if spec.reads_snapshot:  # without rows it still closes open versions
-        oldest = f"COALESCE({oldest}, {source.TAKEN_AT})"
+    if spec.reads_snapshot:  # it closes open versions, and opens those that have ended after it
+        oldest = f"LEAST({oldest}, {source.TAKEN_AT})"
     return (Variable(BATCH_FROM, times.type, times.before(oldest)), *values)
 
 

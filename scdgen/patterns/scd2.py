@@ -102,7 +102,13 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
     @property
     def folds(self) -> bool:
         """Whether a stored version may be redundant, and is removed."""
-        return not isinstance(self.staging, Scd2Snapshot) or self.staging.folds
+        return not isinstance(self.staging, Scd2Snapshot) or self.staging.own_time
+
+    @property
+    def only_end(self) -> str:
+        """Return the condition on the action of a version of which only the end is written."""
+        extract = self.extract
+        return "IN ('close', 'reopen')" if extract and extract.own_time else "= 'close'"
 
     @property
     def changes(self) -> Scd2Changes | None:

@@ -125,6 +125,7 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot.sql.j2"):
             *("_scd_action", "_scd_start", "_scd_next", "_scd_from", "_scd_until"),
             *(("_scd_was_deleted",) if self.marks else ()),
             *(("_scd_was",) if self.action else ()),
+            *(("_scd_withdrawn",) if self.action and self.own_time else ()),
             *(("_scd_gone",) if self.marks or self.action else ()),
             *(("_scd_fills",) if self.fills else ()),
             *(("_scd_again",) if self.folds and (self.action or self.inferred) else ()),

@@ -700,6 +700,11 @@ def extract(case: Case, keys: int, taken: int) -> list[Change]:
             # If those are refused, a row may still have the time of the last one, which it then corrects in place.
             older = case.meaning.late_arriving == "ignore" or case.scd1
             tick = taken - (rng.randint(0, 30) if older and rng.random() < 0.7 else rng.choice([0, 0, 20]))
+        if case.meaning.own_time:
+            # Some are announced. The next extract has another time, the same one, or nothing of the key. Of these times
+            # only the first is that of a begun version later on, before which rows are late.
+            ahead = random.Random(f"{case.seed} {taken} {number} ahead")
+            tick = ahead.choice([45 if older else 85, 65, 65, 85]) if ahead.random() < 0.4 else tick
         drawn = random.Random(f"{case.seed} {taken} {number}").randint(1, 3) if case.how.sequence else 1
         row = Change(name, case.time(tick), values(case, name), (drawn,) if case.sequenced else ())
         before = case.extracted.setdefault(name, [])

@@ -336,13 +336,37 @@ def merge_snapshot(history: History, rows: Iterable[Change], taken_at: Any, mean
     if len(gone) > meaning.max_deleted * len(live):
         raise RefusedError("max_deleted")
     for key in gone:
-        last = result[key][-1]
+        if not _withdraw(result[key], None, taken_at, meaning):
+            last = result[key][-1]
+        elif not (last := result[key][-1] if result[key] else None) or last.end is not None or last.deleted:
+            continue
         _close(last, taken_at, by_delete=True)
         if meaning.on_delete == "mark":
             result[key].append(Version(taken_at, None, dict(last.values), deleted=True))
     for key, change in chosen.items():
-        _take_over(result.setdefault(key, []), change, taken_at, meaning)
-    return result
+        versions = result.setdefault(key, [])
+        if meaning.scope(key):
+            _withdraw(versions, change.at, taken_at, meaning)
+        _take_over(versions, change, taken_at, meaning)
+    return {key: versions for key, versions in result.items() if versions}
+
+
+def _withdraw(versions: list[Version], at: Any, taken_at: Any, meaning: Meaning) -> bool:
+    """Take out an open version that starts after the extract, whose row of the key has another time or is missing.
+
+    The version that ended where it began is open again (docs/decisions/0020-announced-versions.md).
+    """
+    last = versions[-1] if versions else None
+    if not meaning.own_time or last is None or last.end is not None or last.deleted or last.inferred:
+        return False
+    if last.start <= taken_at or at == last.start:
+        return False
+    versions.pop()
+    if versions and versions[-1].end == last.start:
+        before = versions[-1]
+        before.first = before.first and not before.by_delete  # as for a key that comes back
+        before.end, before.by_delete = None, False
+    return True
 
 
 def _close(version: Version, at: Any, by_delete: bool = False) -> None:
