@@ -3,46 +3,20 @@
 -- Generated from specs/customer_segment.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The version that was valid at the time of the fact. NULL if none is found.
--- A string matches only if it is written exactly as the key: '01' does not match 1.
 CREATE OR REPLACE VIEW sales.orders_as_was AS
 SELECT
     f.*,
-    d._scd_value_1 AS customer_sk,
-    d._scd_value_2 AS customer_segment
+    d.customer_sk,
+    d.segment AS customer_segment
 FROM sales.orders AS f
-LEFT JOIN (
-    SELECT
-        t.id AS _scd_key_1,
-        t.valid_from AS _scd_from,
-        t.valid_to AS _scd_until,
-        t.customer_sk AS _scd_value_1,
-        t.segment AS _scd_value_2
-    FROM crm.customer_segment AS t
-) AS d
-    ON d._scd_key_1 = CASE
-            WHEN TYPEOF(customer_id) = 'string' THEN TRY_CAST(customer_id AS INT)
-            ELSE customer_id
-        END
-        AND (TYPEOF(customer_id) <> 'string' OR customer_id = CAST(d._scd_key_1 AS STRING))
-        AND d._scd_from <= CAST(ordered_at AS TIMESTAMP)
-        AND (d._scd_until IS NULL OR d._scd_until > CAST(ordered_at AS TIMESTAMP));
+LEFT JOIN crm.customer_segment AS d
+    ON d.id = f.customer_id AND d.valid_from <= f.ordered_at AND (d.valid_to IS NULL OR d.valid_to > f.ordered_at);
 
 -- The open version of the key. NULL if none is found.
--- A string matches only if it is written exactly as the key: '01' does not match 1.
 CREATE OR REPLACE VIEW sales.orders_as_is AS
 SELECT
     f.*,
-    d._scd_value_1 AS customer_segment
+    d.segment AS customer_segment
 FROM sales.orders AS f
-LEFT JOIN (
-    SELECT
-        t.id AS _scd_key_1,
-        t.segment AS _scd_value_1
-    FROM crm.customer_segment AS t
-    WHERE t.valid_to IS NULL
-) AS d
-    ON d._scd_key_1 = CASE
-            WHEN TYPEOF(customer_id) = 'string' THEN TRY_CAST(customer_id AS INT)
-            ELSE customer_id
-        END
-        AND (TYPEOF(customer_id) <> 'string' OR customer_id = CAST(d._scd_key_1 AS STRING));
+LEFT JOIN crm.customer_segment AS d
+    ON d.id = f.customer_id AND d.valid_to IS NULL;

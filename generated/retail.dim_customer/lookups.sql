@@ -3,71 +3,52 @@
 -- Generated from specs/sales/dim_customer.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The version that was valid at the time of the fact; before the first, that one. The unknown member if none is found.
--- A string matches only if it is written exactly as the key: '01' does not match 1.
 CREATE OR REPLACE VIEW retail.orders_as_was AS
 SELECT
     f.*,
-    CASE
-        WHEN d._scd_key_1 IS NULL THEN (SELECT t.customer_sk FROM retail.dim_customer AS t WHERE customer_id = -1)
-        ELSE d._scd_value_1
-    END AS customer_sk,
-    CASE
-        WHEN d._scd_key_1 IS NULL THEN (SELECT t.segment FROM retail.dim_customer AS t WHERE customer_id = -1)
-        ELSE d._scd_value_2
-    END AS segment,
-    CASE
-        WHEN d._scd_key_1 IS NULL THEN (SELECT t.city FROM retail.dim_customer AS t WHERE customer_id = -1)
-        ELSE d._scd_value_3
-    END AS city
+    IF(d.customer_id IS NULL, u.customer_sk, d.customer_sk) AS customer_sk,
+    IF(d.customer_id IS NULL, u.segment, d.segment) AS segment,
+    IF(d.customer_id IS NULL, u.city, d.city) AS city
 FROM retail.orders AS f
 LEFT JOIN (
+    -- The start of the first version of each key.
     SELECT
-        t.customer_id AS _scd_key_1,
-        CASE WHEN LAG(t.valid_from) OVER by_key IS NOT NULL THEN t.valid_from END AS _scd_from,
-        t.valid_to AS _scd_until,
-        t.customer_sk AS _scd_value_1,
-        t.segment AS _scd_value_2,
-        t.city AS _scd_value_3
+        t.customer_id,
+        MIN(t.valid_from) AS _scd_first
     FROM retail.dim_customer AS t
-    WINDOW by_key AS (PARTITION BY t.customer_id ORDER BY t.valid_from)
-) AS d
-    ON d._scd_key_1 = CASE
-            WHEN TYPEOF(customer_id) = 'string' THEN TRY_CAST(customer_id AS INT)
-            ELSE customer_id
-        END
-        AND (TYPEOF(customer_id) <> 'string' OR customer_id = CAST(d._scd_key_1 AS STRING))
-        AND COALESCE(d._scd_from <= CAST(ordered_at AS TIMESTAMP), CAST(ordered_at AS TIMESTAMP) IS NOT NULL)
-        AND (d._scd_until IS NULL OR d._scd_until > CAST(ordered_at AS TIMESTAMP));
+    GROUP BY t.customer_id
+) AS b
+    ON b.customer_id = f.customer_id
+LEFT JOIN retail.dim_customer AS d
+    ON d.customer_id = f.customer_id
+        AND d.valid_from <= IF(f.ordered_at < b._scd_first, b._scd_first, f.ordered_at)
+        AND (d.valid_to IS NULL OR d.valid_to > f.ordered_at)
+CROSS JOIN (
+    -- The unknown member, in one row even if it is missing.
+    SELECT
+        ANY_VALUE(t.customer_sk) AS customer_sk,
+        ANY_VALUE(t.segment) AS segment,
+        ANY_VALUE(t.city) AS city
+    FROM retail.dim_customer AS t
+    WHERE t.customer_id = -1
+) AS u;
 
 -- The open version of the key. The unknown member if none is found.
--- A string matches only if it is written exactly as the key: '01' does not match 1.
 CREATE OR REPLACE VIEW retail.orders_as_is AS
 SELECT
     f.*,
-    CASE
-        WHEN d._scd_key_1 IS NULL THEN (SELECT t.customer_sk FROM retail.dim_customer AS t WHERE customer_id = -1)
-        ELSE d._scd_value_1
-    END AS customer_sk,
-    CASE
-        WHEN d._scd_key_1 IS NULL THEN (SELECT t.segment FROM retail.dim_customer AS t WHERE customer_id = -1)
-        ELSE d._scd_value_2
-    END AS segment,
-    CASE
-        WHEN d._scd_key_1 IS NULL THEN (SELECT t.city FROM retail.dim_customer AS t WHERE customer_id = -1)
-        ELSE d._scd_value_3
-    END AS city
+    IF(d.customer_id IS NULL, u.customer_sk, d.customer_sk) AS customer_sk,
+    IF(d.customer_id IS NULL, u.segment, d.segment) AS segment,
+    IF(d.customer_id IS NULL, u.city, d.city) AS city
 FROM retail.orders AS f
-LEFT JOIN (
+LEFT JOIN retail.dim_customer AS d
+    ON d.customer_id = f.customer_id AND d.valid_to IS NULL
+CROSS JOIN (
+    -- The unknown member, in one row even if it is missing.
     SELECT
-        t.customer_id AS _scd_key_1,
-        t.customer_sk AS _scd_value_1,
-        t.segment AS _scd_value_2,
-        t.city AS _scd_value_3
+        ANY_VALUE(t.customer_sk) AS customer_sk,
+        ANY_VALUE(t.segment) AS segment,
+        ANY_VALUE(t.city) AS city
     FROM retail.dim_customer AS t
-    WHERE t.valid_to IS NULL
-) AS d
-    ON d._scd_key_1 = CASE
-            WHEN TYPEOF(customer_id) = 'string' THEN TRY_CAST(customer_id AS INT)
-            ELSE customer_id
-        END
-        AND (TYPEOF(customer_id) <> 'string' OR customer_id = CAST(d._scd_key_1 AS STRING));
+    WHERE t.customer_id = -1
+) AS u;

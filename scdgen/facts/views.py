@@ -11,7 +11,9 @@ from scdgen.facts.base import Facts, Head
 from scdgen.facts.columns import Field, cast
 from scdgen.facts.history import Times
 from scdgen.facts.recorded import AFTER_ALL, Recorded
+from scdgen.model.spec import Lookup as LookupOption
 from scdgen.model.spec import Spec
+from scdgen.sql.tokens import find_cast, with_alias
 
 
 @dataclass(frozen=True)
@@ -153,24 +155,28 @@ class LookupKey:
     type: str
     """The type of the column."""
     fact: str
-    """The expression over the fact that is compared with it."""
-    alias: str
-    """The name of the column in the view's join, which no fact has."""
+    """The expression over the fact (``f``) that is compared with it."""
+    fact_type: str | None
+    """The type of that expression; ``None`` if the spec does not say it."""
 
     @property
-    def is_text(self) -> bool:
-        """Whether the key is a text, so that the fact is compared as one."""
-        return self.type == "STRING" or self.type.startswith("VARCHAR")
+    def form(self) -> str:
+        """Return how both are compared.
 
-    @property
-    def is_binary(self) -> bool:
-        """Whether the key is binary, as the fact has to be."""
-        return self.type == "BINARY"
+        ``equal`` as they are; ``text key`` as texts; ``text`` by the value and by how it is written; ``any`` by what
+        the engine finds to be the type of the fact.
+        """
+        if _is_text(self.type):
+            return "equal" if self.fact_type is not None and _is_text(self.fact_type) else "text key"
+        if self.type == "BINARY":
+            return "equal"
+        if self.fact_type is None:
+            return "any"
+        return "text" if _is_text(self.fact_type) else "equal"
 
-    @property
-    def is_typed(self) -> bool:
-        """Whether the key is neither, so that the fact may be a text that is not written like it."""
-        return not (self.is_text or self.is_binary)
+
+def _is_text(kind: str) -> bool:
+    return kind == "STRING" or kind.startswith(("VARCHAR(", "CHAR("))
 
 
 @dataclass(frozen=True)
@@ -197,9 +203,9 @@ class Lookup:
     """The condition that selects the version of a fact without one; ``None`` if such a fact has NULL."""
 
     @property
-    def has_typed_keys(self) -> bool:
+    def has_texts(self) -> bool:
         """Whether a fact may be a text that is not written like the key."""
-        return any(key.is_typed for key in self.keys)
+        return any(key.form in {"text", "any"} for key in self.keys)
 
 
 @dataclass(frozen=True)
@@ -223,15 +229,20 @@ class Lookups(Facts, template="lookups.sql.j2"):
                 if lookup.fact
                 else sql.query(lookup.query or "").text,
                 is_query=lookup.query is not None,
-                at=cast(sql.expression(lookup.at).text, spec.history.type.upper()) if lookup.at else None,
-                known=cast(sql.expression(lookup.known).text, "TIMESTAMP") if lookup.known else None,
+                at=_time(lookup, lookup.at, spec.history.type.upper()) if lookup.at else None,
+                known=_time(lookup, lookup.known, "TIMESTAMP") if lookup.known else None,
                 keys=tuple(
-                    LookupKey(sql.quote(key), spec.columns[key].type, _operand(lookup.keys[key]), f"_scd_key_{number}")
-                    for number, key in enumerate(spec.keys, 1)
+                    LookupKey(
+                        sql.quote(key),
+                        spec.columns[key].type,
+                        _operand(lookup.keys[key]),
+                        lookup.type_of(lookup.keys[key]),
+                    )
+                    for key in spec.keys
                 ),
                 columns=tuple((sql.quote(name), sql.quote(shown)) for name, shown in lookup.shown.items()),
                 extends_first=lookup.before_first == "first",
-                unknown=source.unknown_key(spec) if lookup.missing == "unknown" else None,
+                unknown=with_alias(source.unknown_key(spec) or "", "t") if lookup.missing == "unknown" else None,
             )
             for view, lookup in spec.lookups.items()
         )
@@ -239,6 +250,12 @@ class Lookups(Facts, template="lookups.sql.j2"):
 
 
 def _operand(text: str) -> str:
-    """Write an expression next to an operator."""
-    read = sql.expression(text)
-    return read.text if read.bare is not None else f"({read.text})"
+    """Write an expression over a fact next to an operator."""
+    read, text = sql.expression(text), with_alias(sql.expression(text).text, "f")
+    return text if read.bare is not None or find_cast(text) else f"({text})"
+
+
+def _time(lookup: LookupOption, text: str, kind: str) -> str:
+    """Write an expression over a fact as a time of a type."""
+    written = with_alias(sql.expression(text).text, "f")
+    return _operand(text) if lookup.type_of(text) == kind else cast(written, kind)

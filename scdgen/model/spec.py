@@ -31,6 +31,7 @@ from scdgen.model.option import NEW_ROWS, Need, Option, Refusal, Rows, Sql, Trai
 from scdgen.model.registry import PatternRules, pattern_names, rules_of
 from scdgen.paths import folder_name
 from scdgen.sql.limits import NAME_LENGTH, require_short
+from scdgen.sql.tokens import find_cast
 from scdgen.sql.types import column_types, data_type
 from scdgen.sql.zones import time_zone
 
@@ -669,6 +670,11 @@ class Lookup(Model):
     query: Annotated[Query | None, Option(over=Rows.NONE, file="lookups.sql", may_vary=True)] = Field(
         default=None, description="A query of the facts; or `fact`."
     )
+    fact_schema: Annotated[ColumnList | None, Option(in_json="if_set")] = Field(
+        default=None,
+        description="The types of columns of the fact, such as `customer_id int, ordered_at timestamp`. They make the "
+        "view shorter: without them, it finds out whether a key is text.",
+    )
     at: Annotated[Expression | None, Option(over=Rows.FACTS, file="lookups.sql", may_vary=True)] = Field(
         default=None,
         description="An expression over the fact: the time for which to find the version; or use `version`.",
@@ -701,6 +707,15 @@ class Lookup(Model):
     def shown(self) -> dict[str, str]:
         """Return the columns of the table with their names in the view."""
         return self.columns if isinstance(self.columns, dict) else {name: name for name in self.columns}
+
+    def type_of(self, text: str) -> str | None:
+        """Return the type of an expression over the fact, if it is a cast or a column of ``fact_schema``."""
+        types = {name.lower(): kind for name, kind in column_types(self.fact_schema).items()} if self.fact_schema else {}
+        found = find_cast(text) or types.get((sql.expression(text).bare or "").lower())
+        try:
+            return data_type(found) if found else None
+        except ValueError:  # the engine may know a type that a column of a spec cannot have
+            return None
 
 
 class Inferred(Model):

@@ -163,6 +163,16 @@ def find_conversion(text: str) -> Conversion | None:
     return Conversion(text[found[1].end + 1 : split.start].strip(), kind, f"try_{text.strip()}")
 
 
+def find_cast(text: str) -> str | None:
+    """Return the type to which an expression as a whole is cast; ``None`` for any other.
+
+    >>> find_cast("try_cast(trim(a) AS decimal(9, 2))"), find_cast("CAST(a AS int) + 1")
+    ('DECIMAL(9, 2)', None)
+    """
+    found = find_conversion(re.sub(r"^\s*try_(?=cast\b)", "", text, flags=re.IGNORECASE))
+    return found.type if found and re.match(r"\s*(try_)?cast\b", text, re.IGNORECASE) else None
+
+
 def with_table(text: str, table: tuple[str, ...], name: str) -> str:
     """The text with each mention of a table (its parts) replaced.
 
@@ -183,6 +193,31 @@ def with_column(text: str, column: str, value: str) -> str:
     'lower(t.address.city)'
     """
     return _put(text, _mentions(text, column.lower()), value)
+
+
+def with_alias(text: str, alias: str) -> str:
+    """The text of an expression with an alias before each of its columns that does not have it.
+
+    The columns of a subquery stay as they are, as do functions that may be called without parentheses.
+
+    >>> with_alias("coalesce(a.b, `c d`, f.e, localtimestamp)", "f")
+    'coalesce(f.a.b, f.`c d`, f.e, localtimestamp)'
+    >>> with_alias("filter(a, x -> x.b > c)[0] + timestampdiff(DAY, d, 'e')", "f")
+    "filter(f.a, x -> x.b > f.c)[0] + timestampdiff(DAY, f.d, 'e')"
+    """
+    columns = (node for node in sqlglot.parse_one(text, dialect=DIALECT).find_all(exp.Column))
+    firsts = (node.parts[0] for node in columns if not node.find_ancestor(exp.Query) and not _is_call(node))
+    starts = [part.meta["start"] for part in firsts if part.name.lower() != alias]
+    return _put(text, ((start, start) for start in starts), f"{alias}.")
+
+
+# Functions without parentheses that sqlglot reads as columns.
+_CALLS = re.compile(r"current_\w+|local\w+|user|session_user", re.IGNORECASE)
+
+
+def _is_call(column: exp.Column) -> bool:
+    name = column.this
+    return len(column.parts) == 1 and not name.args.get("quoted") and _CALLS.fullmatch(column.name) is not None
 
 
 @lru_cache(maxsize=4096)

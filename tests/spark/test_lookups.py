@@ -48,7 +48,8 @@ def test_each_fact_has_its_version(spark: SparkSession, tmp_path: Path, seed: in
         assert sorted(collect(found), key=repr) == sorted(expected, key=repr), f"{name}\n{case.text}"
         plan = spark.sql(f"EXPLAIN SELECT * FROM looked.{name}_{seed}").collect()[0][0]
         assert "HashJoin" in plan or "SortMergeJoin" in plan, plan
-        assert "NestedLoop" not in plan and "Cartesian" not in plan, plan
+        # The unknown member is one row, which every fact meets.
+        assert plan.count("NestedLoop") == (name == "as_known") and "Cartesian" not in plan, plan
         spark.sql(f"DROP VIEW looked.{name}_{seed}")
     spark.sql(f"DROP TABLE {spec.target}")
 

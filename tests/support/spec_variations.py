@@ -103,6 +103,7 @@ EVERYWHERE: list[Change] = [
     ("views.current", "crm.customer_now"),
     ("stream", {"checkpoint": "x", "options": {"maxFilesPerTrigger": 3}}),
 ]
+_FACT_TYPES = {"fact_schema": "customer string, area string, t timestamp", "before_first": "first"}
 _FACT_KEYS = {"id": "customer", "region": "area"}
 SCD2: list[Change] = [
     ("columns.name.track", False),
@@ -145,6 +146,7 @@ SCD2: list[Change] = [
     ("params", {"last_run": "timestamp"}),
     ("table.layout", "none"),
     ("lookups", {"sales.f": {"fact": "raw.f", "at": "t", "keys": _FACT_KEYS, "columns": ["name", "city"]}}),
+    ("lookups", {"sales.f": {"fact": "raw.f", "at": "t", "keys": _FACT_KEYS, "columns": ["name"], **_FACT_TYPES}}),
     ("members.unknown", {"id": 0, "region": "none", "name": "Unknown"}),
     ("members.unknown", {"id": 0, "region": "none"}),
     ("members.unknown", {"id": -1, "region": "none"}),

@@ -91,6 +91,7 @@ ROWS = (
     "lookups",
     "lookups_fold",
     "lookups_of_two_keys",
+    "lookups_typed",
     "maps_without_an_order",
     "marked_by_two_feeds",
     "marked_by_two_feeds_column_by_column",

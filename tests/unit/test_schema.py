@@ -98,6 +98,7 @@ lookups:
   sales.orders_as_was:
     fact: sales.orders
     query: SELECT * FROM sales.orders
+    fact_schema: customer_id int, ordered_at timestamp
     at: ordered_at
     version: current
     known: ordered_at

@@ -57,8 +57,6 @@ NEVER = {
     '_plan.sql.j2: _scd_action{% if shape.action_label != "_scd_action" %} AS { (else)',
     "checks.sql.j2: {% if not loop.last %} (if)",
     "create.sql.j2: {% if ctx.schema %} (else)",
-    "lookups.sql.j2: {% elif key.is_binary %} (if)",
-    "lookups.sql.j2: {% if lookup.has_typed_keys %} (else)",
     "lookups.sql.j2: {% if lookup.is_query %} (if)",
     "rejects.sql.j2: {% if ctx.schema %} (else)",
     'rejects.sql.j2: {{ ctx.rules | length }}{{ "," if ctx.rules }} (inline else)',
