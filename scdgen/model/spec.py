@@ -710,7 +710,8 @@ class Lookup(Model):
 
     def type_of(self, text: str) -> str | None:
         """Return the type of an expression over the fact, if it is a cast or a column of ``fact_schema``."""
-        types = {name.lower(): kind for name, kind in column_types(self.fact_schema).items()} if self.fact_schema else {}
+        declared = column_types(self.fact_schema) if self.fact_schema else {}
+        types = {name.lower(): kind for name, kind in declared.items()}
         found = find_cast(text) or types.get((sql.expression(text).bare or "").lower())
         try:
             return data_type(found) if found else None
