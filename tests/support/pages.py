@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tests.conftest import ROOT
 
-_FOLDERS = ("docs", "docs/how-to", "docs/compare")
+_FOLDERS = ("docs", "docs/how-to", "docs/compare", "docs/agents", "docs/agents/scdgen")
 PAGES = [ROOT / "README.md", *(page for folder in _FOLDERS for page in sorted((ROOT / folder).glob("*.md")))]
 _BLOCK = re.compile(
     r"(?:<!-- (?P<mark>file|excerpt|write): (?P<path>\S+)[^\n]*? -->\n)?^```(?P<language>\S*)\n(?P<text>.*?)^```$"

@@ -1,4 +1,4 @@
-"""Fill in the parts of the pages that need no Spark: the blocks of files, the options, the commands.
+"""Fill in the parts of the pages that need no Spark (files, options, commands), and write docs/llms.txt.
 
 Run: python -m tests.tools.readme
 """
@@ -16,6 +16,7 @@ from scdgen.model.reference import render_table
 from scdgen.run.metrics import COLUMNS
 from tests.conftest import ROOT
 from tests.support.pages import PAGES
+from tests.tools import llms
 
 LANGUAGES = {".yml": "yaml", ".sql": "sql", ".txt": ""}
 
@@ -114,3 +115,4 @@ def _default(option: click.Option) -> str:
 if __name__ == "__main__":
     for page in PAGES:
         page.write_text(filled(page.read_text()))
+    llms.FILE.write_text(llms.written())

@@ -17,6 +17,7 @@ from scdgen.model.reference import options
 from tests.conftest import ROOT
 from tests.support.pages import PAGES, Block, blocks, commands, name_of
 from tests.support.spec_variations import BASES, VARIATIONS, changed, load
+from tests.tools import llms
 from tests.tools.picture import svg
 from tests.tools.readme import filled
 
@@ -41,6 +42,15 @@ SPECS = [
 def test_blocks_are_current(page: Path) -> None:
     text = page.read_text()
     assert filled(text) == text, "run: python -m tests.tools.readme"
+
+
+def test_list_of_pages_for_language_models_is_current() -> None:
+    text = llms.FILE.read_text()
+    assert text == llms.written(), "run: python -m tests.tools.readme"
+    pages = {path.removeprefix("../") for path in re.findall(r"\]\((\S+)\.html\)", text)}
+    for page in (ROOT / "docs").rglob("*.md"):
+        name = page.relative_to(ROOT / "docs").with_suffix("").as_posix().replace("README", "index")
+        assert name in pages or name.startswith("decisions/"), name
 
 
 def test_readme_is_short() -> None:
@@ -119,6 +129,13 @@ def test_shell_commands_name_existing_targets() -> None:
         else:
             assert program == "scdgen", line
             _parse(words)
+
+
+def test_workflow_runs_what_developers_run() -> None:
+    workflow = YAML(typ="safe", pure=True).load((ROOT / ".github/workflows/test.yml").read_text())
+    runs = [step["run"] for step in workflow["jobs"]["test"]["steps"] if "run" in step]
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert "make test" in runs and all(run.removeprefix("make ") in targets for run in runs)
 
 
 def test_console_commands_are_valid() -> None:
