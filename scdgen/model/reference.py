@@ -108,8 +108,11 @@ def _default(value: object) -> str:
 
 def render_table() -> str:
     """Render the options as a Markdown table, a line each."""
-    lines = ["| option | value | meaning |", "|---|---|---|"]
-    lines += [f"| `{o.place}` | {_value(o)} | {o.meaning} |" for o in options()]
+    lines, places = ["| option | value | meaning |", "|---|---|---|"], dict[str, str]()
+    for option in options():
+        first = places.setdefault(option.meaning, option.place)
+        is_again = first != option.place and len(option.meaning) > 60  # a short one is said again
+        lines.append(f"| `{option.place}` | {_value(option)} | {f'As `{first}`.' if is_again else option.meaning} |")
     return "\n".join(lines)
 
 
