@@ -391,6 +391,7 @@ _OF_FILE = {
     "batches": ("feed", "rows", "tables", "facts", "params", "expect", "counts", "error", "again"),
     "queries": ("sql", "rows"),
 }
+_LEVELS = {"": "the case", "batches": "a batch", "queries": "a query"}
 
 
 def read_case_file(path: Path, spec: Spec | None = None) -> list[Case]:
@@ -479,7 +480,9 @@ def _require_fields(listed: Any, number: int, wrong: Callable[..., CaseError]) -
             for name in part if isinstance(part, dict) else ():
                 if name not in fields:
                     message = f"{_label(place)}: " if place else ""
-                    message += f"no field '{name}'{nearest(str(name), fields)} (the fields: {', '.join(fields)})"
+                    other = next((level for level, names in _OF_FILE.items() if name in names), None)
+                    hint = nearest(str(name), fields) if other is None else f"; it is a field of {_LEVELS[other]}"
+                    message += f"no field '{name}'{hint} (the fields: {', '.join(fields)})"
                     raise wrong(message, "cases", number, *place, str(name))
 
 

@@ -96,11 +96,16 @@ def play_file(file: File, open_world: Open) -> Iterator[Played]:
         yield Played(case, time.monotonic() - begun, message, failure.missing, failure.extra, is_wrong)
 
 
+# What the errors say that a value of another type than text would not give.
+_OF_TYPES = ("a cast between", "of another type than", "multiple overloads", "Cannot extract field")
+
+
 def _describe(case: Case, error: Exception) -> str:
     if not isinstance(error, ScdgenError):
         raise error
     line = line_and_status(error)[0].splitlines()[0]
-    if "a cast between" in line and not case.schema_:  # columns are text unless the case says more
+    # Columns are text unless the case, or the spec, says more.
+    if any(words in line for words in _OF_TYPES) and not case.schema_:
         line += ", or give the columns their types in 'schema:'"
     return line
 
