@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from scdgen.files.find import Files, find
 from scdgen.files.objects import is_array
 from scdgen.files.read import Opened, check_header, missing_column, opened, read_columns
 from scdgen.files.shape import find_wanted, taken_types
+from scdgen.files.unread import find_unread
 from scdgen.model.spec import Spec
 from scdgen.sql.types import NESTED
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 _VIEW = "_scd_source_texts"
 _FIX = "the file"
 _BLANKS = re.compile(r"\s*")
+_FIRST = 1000  # objects of JSON whose keys are compared with those that a spec reads
 _MOST_READ = 64 << 20  # characters of a file that is read at once, to say how to write it
 
 
@@ -50,13 +53,17 @@ def find_files(path: str) -> Files:
 
 
 def check_source(spec: Spec, path: str, options: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """Return the columns of a CSV that the spec does not read. Raises :class:`DataError` if it lacks one.
+    """Return the columns of a CSV that the spec does not read, or the keys of the first objects of JSON.
 
-    Needs no Spark, which finds what else is wrong with a file, such as broken rows; a file that Python cannot read is
-    left to it.
+    Raises :class:`DataError` for a CSV that lacks one which it reads. Needs no Spark, which finds what else is wrong
+    with a file, such as broken rows; a file that Python cannot read is left to it.
     """
     with suppress(OSError, UnicodeError, EOFError, csv.Error, zlib.error):
-        return check_header(spec, _described(spec, path, options))
+        files = _described(spec, path, options)
+        if files.kind == "json" and len(files.local) == 1 and files.local[0].stat().st_size <= _MOST_READ:
+            with suppress(DataError):
+                return find_unread(spec, (row for _, row in islice(json_rows(files.local[0]), _FIRST)))
+        return check_header(spec, files)
     return ()
 
 

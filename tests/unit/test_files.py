@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import json
 import random
 from pathlib import Path
 from types import SimpleNamespace
@@ -363,3 +364,33 @@ def test_columns_that_the_spec_does_not_read(tmp_path: Path) -> None:
         "source: {table: a.s, effective_at: at, delete_when: op = 'D', sets: \"split(sets, ',')\"}\n"
     )
     assert check_source(spec, str(file)) == ("Age", "zip")
+
+
+def test_keys_of_json_that_the_spec_does_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    rows = [
+        {"ID": 1, "op": "I", "zip": "x", "more": {"b": 1, "e": 2}, "list": [{"x": 1}, {"y": {"z": 1}}]},
+        {"ID": 2, "at": 1, "more": {"B": 1, "c": {"d": 1}}, "Age": 1, "tags": {"any": {"n": 1, "o": 2}}, "list": None},
+    ]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    spec = load_spec_text(
+        "target: a.b\npattern: scd2\nkeys: [id]\nsource: {table: a.s, effective_at: at, delete_when: op = 'D'}\n"
+        "columns:\n  id: int\n  more: 'struct<b int, c struct<e int>>'\n  list: 'array<struct<x int>>'\n"
+        "  tags: 'map<string, struct<n int>>'\n"
+    )
+    assert check_source(spec, str(file)) == ("zip", "more.e", "list.y", "more.c.d", "Age", "tags.o")
+
+
+def test_new_fields_of_a_change_feed_are_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(
+        '{"before": null, "after": {"id": 1, "at": {"city": "x", "zip": 1}}, "op": "c", "source": {"db": 0}}\n'
+        'null\n{"before": {"id": 1, "name": "x"}, "after": {"id": 1, "name": "x", "phone": 1}, "op": "u", "ts_ms": 1}\n'
+    )
+    spec = load_spec_text(
+        "target: a.b\npattern: scd2\nkeys: [id]\n"
+        "source: {table: a.s, effective_at: timestamp_millis(source.ms), delete_when: op = 'd'}\n"
+        "columns:\n  id: {type: int, from: 'coalesce(after.id, before.id)'}\n  name: {type: string, from: after.name}\n"
+        "  at: {type: 'struct<city string>', from: after.at}\n"
+    )
+    assert check_source(spec, str(file)) == ("after.at.zip", "after.phone", "ts_ms")
