@@ -379,6 +379,20 @@ def test_objects_with_different_keys_are_a_map() -> None:
     assert guess_maps(few, [row[:5] for row in sparse]) == (few, 0)
 
 
+def test_names_that_may_be_data_are_said() -> None:
+    kind = "STRUCT<aka: ARRAY<STRING>, loc: STRUCT<`ja-JP`: STRING, fr: STRING>>"
+    columns = (Seen("id", "BIGINT", (1, 2)), Seen("aliases", kind, (None, None)))
+    text = draft_from_sample(Sample("a.json", "json", columns, 2, True), None, "scd2", "snapshot", ["id"], {}).text()
+    said = " ".join(text.replace("# ", "").split())
+    assert "If the names in aliases.loc, such as ja-JP, are data: write MAP<STRING, STRING> for its STRUCT" in said
+    plain = (
+        columns[0],
+        Seen("aliases", "STRUCT<`a b`: STRING, loc: STRUCT<ja: STRING, fr: STRING>, n: INT>", (None,) * 2),
+    )
+    text = draft_from_sample(Sample("a.json", "json", plain, 2, True), None, "scd2", "snapshot", ["id"], {}).text()
+    assert "are data" not in text
+
+
 def test_struct_with_a_field_that_needs_quotes_is_kept() -> None:
     types = pytest.importorskip("pyspark.sql.types")
     text = types.StringType()
