@@ -27,10 +27,7 @@ from scdgen.model.spec import Spec
 MOST_ROWS = 3
 _DAY = "2024-01-01"
 # The first letters of a type -> a value of it, as text.
-_VALUES = {
-    "TIMESTAMP": _DAY, "DATE": _DAY, "BOOLEAN": "true", "STRING": "a", "VARCHAR": "a", "CHAR": "a",
-    "STRUCT": "{}", "MAP": "{}", "ARRAY": "[]",
-}  # fmt: skip
+_VALUES = {"TIMESTAMP": _DAY, "DATE": _DAY, "BOOLEAN": "true", "STRING": "a", "VARCHAR": "a", "CHAR": "a"}
 
 
 @dataclass(frozen=True)
@@ -208,4 +205,6 @@ def _guess_type(spec: Spec, name: str) -> str:
 
 
 def _value_of(kind: str) -> str:
+    if is_nested(kind):
+        return "[]" if kind.lower().startswith("array") else "{}"
     return next((value for begin, value in _VALUES.items() if kind.upper().startswith(begin)), "1")

@@ -93,4 +93,4 @@ def _kind_of(kind: str) -> str:
     if kind.endswith("]"):
         return "array"
     bare = kind.split("(")[0]
-    return bare.lower() if bare in ("STRUCT", "MAP") else _KINDS.get(bare, kind.lower())
+    return bare.lower() if is_nested(bare) else _KINDS.get(bare, kind.lower())

@@ -15,7 +15,8 @@ from typing import Any
 
 from scdgen.sql.types import Type, parse_type
 
-KINDS = ("struct", "array", "map")
+_FORMS: dict[str, type] = {"struct": dict, "array": list, "map": dict}  # kind -> what JSON has for it
+KINDS = tuple(_FORMS)
 """How the types begin that hold other values, in lower case."""
 
 Read = Callable[[str, str], Any]
@@ -53,27 +54,28 @@ def read_nested(cell: str, kind: str, read: Read) -> Any:
 def _shape(value: Any, kind: Type, read: Read) -> Any:
     if value is None:
         return None
-    nested = {"STRUCT": dict, "MAP": dict, "ARRAY": list}.get(kind.name)
+    name = kind.name.lower()
+    nested = _FORMS.get(name)
     if nested is None and isinstance(value, dict | list):
         raise ValueError(f"{canonical(value)} is not a {kind.render()}")
     if nested is None:
         return read(value if isinstance(value, str) else canonical(value), kind.render())
     if not isinstance(value, nested):
         raise ValueError(f"{canonical(value)} is not a {kind.render()}")
-    if kind.name == "ARRAY":
+    if name == "array":
         return [_shape(one, kind.inside[0][1], read) for one in value]
-    if kind.name == "MAP":
+    if name == "map":
         (_, of_key), (_, of_value) = kind.inside
         return {
             "key": [_shape(key, of_key, read) for key in value],
             "value": [_shape(one, of_value, read) for one in value.values()],
         }
-    given = {name.lower(): one for name, one in value.items()}
-    names = [name for name, _ in kind.inside]
-    for name in value:
-        if name.lower() not in map(str.lower, names):
-            raise ValueError(f"no field '{name}' (the fields: {', '.join(names)})")
-    return {name: _shape(given.get(name.lower()), inside, read) for name, inside in kind.inside}
+    given = {field.lower(): one for field, one in value.items()}
+    fields = [field for field, _ in kind.inside]
+    for field in value:
+        if field.lower() not in map(str.lower, fields):
+            raise ValueError(f"no field '{field}' (the fields: {', '.join(fields)})")
+    return {field: _shape(given.get(field.lower()), inside, read) for field, inside in kind.inside}
 
 
 def canonical(value: Any) -> str:
@@ -111,12 +113,13 @@ def cut(value: Any, kind: str) -> str | None:
 def _cut(value: Any, kind: Type) -> Any:
     if hasattr(value, "asDict"):
         value = value.asDict()
-    if kind.name == "STRUCT" and isinstance(value, Mapping):
-        fields = {name.lower(): inside for name, inside in kind.inside}
-        return {name: _cut(one, fields[name.lower()]) for name, one in value.items() if name.lower() in fields}
-    if kind.name == "MAP" and isinstance(value, Mapping):
-        return {name: _cut(one, kind.inside[1][1]) for name, one in value.items()}
-    if kind.name == "ARRAY" and isinstance(value, list | tuple):
+    name = kind.name.lower()
+    if name == "struct" and isinstance(value, Mapping):
+        fields = {field.lower(): inside for field, inside in kind.inside}
+        return {field: _cut(one, fields[field.lower()]) for field, one in value.items() if field.lower() in fields}
+    if name == "map" and isinstance(value, Mapping):
+        return {key: _cut(one, kind.inside[1][1]) for key, one in value.items()}
+    if name == "array" and isinstance(value, list | tuple):
         return [_cut(one, kind.inside[0][1]) for one in value]
     return value
 

@@ -93,15 +93,19 @@ class SparkWorld:
         block = given.block
         listed = [", ".join(["0", *("NULL" if c is None else sql.text_literal(c) for c in row)]) for row in block.rows]
         names = ", ".join(["_none", *map(sql.quote, block.columns)])
-        columns = [
-            f"FROM_JSON({sql.quote(name)}, {sql.text_literal(kind)}) AS {sql.quote(name)}"
-            if name in block.columns and is_nested(kind)
-            else f"CAST({sql.quote(name) if name in block.columns else 'NULL'} AS {kind}) AS {sql.quote(name)}"
-            for name, kind in given.types.items()
-        ]
+        values = {name: self._value(name, kind, name in block.columns) for name, kind in given.types.items()}
+        columns = [f"{value} AS {sql.quote(name)}" for name, value in values.items()]
         empty = ", ".join(["1", *("NULL" for _ in block.columns)])
-        values = ", ".join(f"({cells})" for cells in listed or [empty])
-        return self.spark.sql(f"SELECT {', '.join(columns)} FROM VALUES {values} AS v ({names}) WHERE _none = 0")
+        rows = ", ".join(f"({cells})" for cells in listed or [empty])
+        return self.spark.sql(f"SELECT {', '.join(columns)} FROM VALUES {rows} AS v ({names}) WHERE _none = 0")
+
+    @staticmethod
+    def _value(name: str, kind: str, given: bool) -> str:
+        """Return the expression of a cell in its type."""
+        text = sql.quote(name) if given else "NULL"
+        if given and is_nested(kind):
+            return f"FROM_JSON({text}, {sql.text_literal(kind)})"
+        return f"CAST({text} AS {kind})"
 
 
 def collect(frame: DataFrame) -> list[Row]:

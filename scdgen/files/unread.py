@@ -53,15 +53,16 @@ def find_unread(spec: Spec, objects: Iterable[Mapping[str, Any]]) -> tuple[str, 
 
 def _list_extra(value: Any, kind: Type, place: str) -> Iterator[str]:
     """Yield the places of a value that its type has no field for."""
-    if isinstance(value, list) and kind.name == "ARRAY":
+    form = kind.name.lower()
+    if isinstance(value, list) and form == "array":
         for one in value:
             yield from _list_extra(one, kind.inside[0][1], place)
     if not isinstance(value, Mapping):
         return
-    if kind.name == "MAP":
+    if form == "map":
         for one in value.values():
             yield from _list_extra(one, kind.inside[1][1], place)
-    if kind.name == "STRUCT":
+    if form == "struct":
         known = {name.lower(): inside for name, inside in kind.inside}
         for name, one in value.items():
             if name.lower() in known:

@@ -395,7 +395,7 @@ def draft_from_sample(
             draft.note(f"Guessed from the values: {said}.", "columns", c.name)
         elif c not in beside and (doubtful := _find_data_names(parse_type(c.type), quote_column(c.name))):
             place, name, kind = doubtful
-            what = f"If the names in {place}, such as {name}, are data: write MAP<STRING, {kind}> for its STRUCT"
+            what = f"If the names in {place}, such as {name}, are data: write map<string, {kind}> for its struct"
             draft.note(
                 f"{what}, here and in source.schema; a struct leaves out names that come later.", "columns", c.name
             )
@@ -408,8 +408,12 @@ def draft_from_sample(
 def _find_data_names(kind: Type, place: str) -> tuple[str, str, str] | None:
     """Return a struct whose names look like data, as zh-CN does: its place, the name, and the type of its fields."""
     for name, inside in kind.inside:
-        if kind.name == "STRUCT" and not re.fullmatch(r"[^\W\d]\w*", name) and len({of for _, of in kind.inside}) == 1:
-            return place, name, inside.render()
+        if (
+            kind.name.lower() == "struct"
+            and not re.fullmatch(r"[^\W\d]\w*", name)
+            and len({of for _, of in kind.inside}) == 1
+        ):
+            return place, name, inside.render() if inside.inside else inside.render().lower()
         if found := _find_data_names(inside, f"{place}.{quote_column(name)}" if name else place):
             return found
     return None

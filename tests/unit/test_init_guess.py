@@ -384,7 +384,7 @@ def test_names_that_may_be_data_are_said() -> None:
     columns = (Seen("id", "BIGINT", (1, 2)), Seen("aliases", kind, (None, None)))
     text = draft_from_sample(Sample("a.json", "json", columns, 2, True), None, "scd2", "snapshot", ["id"], {}).text()
     said = " ".join(text.replace("# ", "").split())
-    assert "If the names in aliases.loc, such as ja-JP, are data: write MAP<STRING, STRING> for its STRUCT" in said
+    assert "If the names in aliases.loc, such as ja-JP, are data: write map<string, string> for its struct" in said
     plain = (
         columns[0],
         Seen("aliases", "STRUCT<`a b`: STRING, loc: STRUCT<ja: STRING, fr: STRING>, n: INT>", (None,) * 2),
