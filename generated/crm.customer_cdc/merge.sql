@@ -69,8 +69,8 @@ MERGE INTO crm.customer_cdc AS t USING (
             ROW_NUMBER() OVER same_time AS _scd_row,
             RANK() OVER same_time > 1
                 OR CASE WHEN NOT _scd_deleted THEN STRUCT(name, city) END
-                <=> FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN STRUCT(name, city) END) OVER same_time
-                AS _scd_agrees,
+                    <=> FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN STRUCT(name, city) END) OVER same_time
+                    AS _scd_agrees,
             FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(name, city, action, _scd_until AS _scd_next) END)
                 IGNORE NULLS OVER (PARTITION BY company, customer_no, _scd_at) AS _scd_stored
         FROM timeline

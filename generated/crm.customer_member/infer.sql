@@ -21,7 +21,8 @@ MERGE INTO crm.customer_member AS t USING (
             MIN(_scd_at) AS _scd_at,
             CAST(NULL AS TIMESTAMP) AS _scd_next
         FROM source_rows
-        WHERE CASE
+        WHERE
+            CASE
                 WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
                     THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_member: needs ANSI mode and TIMESTAMP_LTZ')
                 WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')

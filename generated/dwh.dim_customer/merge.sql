@@ -99,8 +99,8 @@ MERGE INTO dwh.dim_customer AS t USING (
             ROW_NUMBER() OVER same_time AS _scd_row,
             RANK() OVER same_time > 1
                 OR STRUCT(name, address, birth_date)
-                <=> FIRST_VALUE(STRUCT(name, address, birth_date)) OVER same_time
-                AS _scd_agrees,
+                    <=> FIRST_VALUE(STRUCT(name, address, birth_date)) OVER same_time
+                    AS _scd_agrees,
             FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(name, address, birth_date, _scd_until AS _scd_next) END)
                 IGNORE NULLS OVER (PARTITION BY region, customer_no, _scd_at) AS _scd_stored
         FROM timeline

@@ -84,7 +84,7 @@ MERGE INTO geo.airports AS t USING (
             t.valid_to AS _scd_until,
             LAG(t.valid_from) OVER newest_first IS NULL AS _scd_newest
         FROM geo.airports AS t
-        WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_taken_at)
+        WHERE t.valid_to IS NULL OR t.valid_to >= _scd_taken_at
         WINDOW newest_first AS (PARTITION BY t.icao ORDER BY t.valid_from DESC)
     ),
     compared AS (
@@ -94,7 +94,7 @@ MERGE INTO geo.airports AS t USING (
             n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid,
             _scd_taken_at AS _scd_at,
             o._scd_from, o._scd_until,
-            -- How many keys are deleted, in their rows: only these pass through one task.
+            -- How many keys are deleted. Only their rows pass through one task.
             COUNT_IF(n.icao IS NULL)
                 OVER (PARTITION BY CASE WHEN n.icao IS NOT NULL THEN STRUCT(n.icao) END) AS _scd_closing,
             CASE

@@ -35,8 +35,7 @@ MERGE INTO retail.dim_customer AS t USING (
         customer_id, name, segment, street, city,
         SHA2(
             TO_JSON(ARRAY(CAST(customer_id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256
-        )
-            AS customer_sk,
+        ) AS customer_sk,
         _scd_at AS valid_from,
         _scd_next AS valid_to,
         _scd_next IS NULL AS is_current,

@@ -24,7 +24,8 @@ MERGE INTO retail.dim_customer AS t USING (
             MIN(_scd_at) AS _scd_at,
             CAST(NULL AS TIMESTAMP) AS _scd_next
         FROM source_rows
-        WHERE CASE
+        WHERE
+            CASE
                 WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
                     THEN RAISE_ERROR('[SCDGEN_SETTINGS] retail.dim_customer: needs ANSI mode and TIMESTAMP_LTZ')
                 WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
@@ -40,8 +41,7 @@ MERGE INTO retail.dim_customer AS t USING (
         customer_id, name, segment, street, city,
         SHA2(
             TO_JSON(ARRAY(CAST(customer_id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256
-        )
-            AS customer_sk,
+        ) AS customer_sk,
         _scd_at AS valid_from,
         _scd_next AS valid_to,
         _scd_next IS NULL AS is_current,

@@ -63,8 +63,9 @@ MERGE INTO retail.orders AS t USING (
     ON t.order_id = s.order_id
 -- A row with other values.
 WHEN MATCHED
-AND NOT (STRUCT(t.customer_id, t.ordered_at, t.amount)
-    <=> STRUCT(s.customer_id, s.ordered_at, s.amount)) THEN
+    AND NOT (STRUCT(t.customer_id, t.ordered_at, t.amount)
+        <=> STRUCT(s.customer_id, s.ordered_at, s.amount))
+THEN
     UPDATE SET customer_id = s.customer_id, ordered_at = s.ordered_at, amount = s.amount
 -- A new key.
 WHEN NOT MATCHED THEN

@@ -76,9 +76,10 @@ WHEN MATCHED AND s._scd_deleted AND s.updated_at >= t.updated_at THEN
     DELETE
 -- A row with other values.
 WHEN MATCHED
-AND NOT s._scd_deleted
-AND s.updated_at >= t.updated_at
-AND NOT (STRUCT(t.name, t.price, t.updated_at) <=> STRUCT(s.name, s.price, s.updated_at)) THEN
+    AND NOT s._scd_deleted
+    AND s.updated_at >= t.updated_at
+    AND NOT (STRUCT(t.name, t.price, t.updated_at) <=> STRUCT(s.name, s.price, s.updated_at))
+THEN
     UPDATE SET name = s.name, price = s.price, updated_at = s.updated_at
 -- A new key.
 WHEN NOT MATCHED AND NOT s._scd_deleted THEN

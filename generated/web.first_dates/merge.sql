@@ -37,7 +37,7 @@ MERGE INTO web.first_dates AS t USING (
                     THEN RAISE_ERROR('[SCDGEN_NULL_KEY] web.first_dates: visitor_cookie_id is NULL')
                 WHEN YEAR(first_date) < 1 OR YEAR(first_date) > 9999
                     THEN RAISE_ERROR('[SCDGEN_YEAR] web.first_dates: a time is not in the years 1 to 9999')
-                WHEN (vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, vcid_first_two)) THEN TRUE
+                WHEN vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, vcid_first_two) THEN TRUE
                 ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] web.first_dates: the source changed during the run')
             END
     ),
@@ -58,12 +58,13 @@ MERGE INTO web.first_dates AS t USING (
         AND (t.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.vcid_first_two))
 -- The stored row and the batch are combined column by column.
 WHEN MATCHED
-AND NOT (STRUCT(t.first_date, t.first_day, t.vcid_first_two)
-    <=> STRUCT(
-        LEAST(t.first_date, s.first_date) AS first_date,
-        LEAST(t.first_day, s.first_day) AS first_day,
-        LEAST(t.vcid_first_two, s.vcid_first_two) AS vcid_first_two
-    )) THEN
+    AND NOT (STRUCT(t.first_date, t.first_day, t.vcid_first_two)
+        <=> STRUCT(
+            LEAST(t.first_date, s.first_date) AS first_date,
+            LEAST(t.first_day, s.first_day) AS first_day,
+            LEAST(t.vcid_first_two, s.vcid_first_two) AS vcid_first_two
+        ))
+THEN
     UPDATE SET
         first_date = LEAST(t.first_date, s.first_date),
         first_day = LEAST(t.first_day, s.first_day),

@@ -87,8 +87,8 @@ MERGE INTO web.user_mapping AS t USING (
             ROW_NUMBER() OVER same_time AS _scd_row,
             RANK() OVER same_time > 1
                 OR STRUCT(user_id, vcid_first_two)
-                <=> FIRST_VALUE(STRUCT(user_id, vcid_first_two)) OVER same_time
-                AS _scd_agrees,
+                    <=> FIRST_VALUE(STRUCT(user_id, vcid_first_two)) OVER same_time
+                    AS _scd_agrees,
             FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(user_id, vcid_first_two, _scd_until AS _scd_next) END)
                 IGNORE NULLS OVER (PARTITION BY visitor_cookie_id, _scd_at) AS _scd_stored
         FROM timeline

@@ -54,7 +54,7 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
                 WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
                     THEN RAISE_ERROR('[SCDGEN_YEAR] web.visitor_lookup_direct: a time is not in the years 1 to 9999')
                 WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] web.visitor_lookup_direct: landed is NULL')
-                WHEN (vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, vcid_first_two)) THEN TRUE
+                WHEN vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, vcid_first_two) THEN TRUE
                 ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] web.visitor_lookup_direct: the source changed during the run')
             END
     ),
@@ -88,8 +88,8 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
             ROW_NUMBER() OVER same_time AS _scd_row,
             RANK() OVER same_time > 1
                 OR STRUCT(user_id, vcid_first_two)
-                <=> FIRST_VALUE(STRUCT(user_id, vcid_first_two)) OVER same_time
-                AS _scd_agrees,
+                    <=> FIRST_VALUE(STRUCT(user_id, vcid_first_two)) OVER same_time
+                    AS _scd_agrees,
             FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(user_id, vcid_first_two, _scd_until AS _scd_next) END)
                 IGNORE NULLS OVER (PARTITION BY visitor_cookie_id, _scd_at) AS _scd_stored
         FROM timeline
@@ -119,10 +119,10 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
             CASE
                 WHEN _scd_deleted THEN user_id
                 ELSE COALESCE(
-                        LAST_VALUE(CASE WHEN NOT _scd_deleted THEN user_id END) IGNORE NULLS OVER by_life,
-                        FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN COALESCE(user_id, _scd_stored.user_id) END)
-                            IGNORE NULLS OVER whole_life
-                    )
+                    LAST_VALUE(CASE WHEN NOT _scd_deleted THEN user_id END) IGNORE NULLS OVER by_life,
+                    FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN COALESCE(user_id, _scd_stored.user_id) END)
+                        IGNORE NULLS OVER whole_life
+                )
             END AS user_id,
             vcid_first_two,
             _scd_at, _scd_deleted, _scd_stored

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterable
 
 from scdgen.sql.expression import CONTROL
-from scdgen.sql.tokens import split_conditions, split_list
+from scdgen.sql.tokens import is_wrapped, split_conditions, split_list
 
 WIDTH = 120
 
@@ -121,7 +121,7 @@ def when(conditions: str | Iterable[str], value: str) -> str:
     >>> when(["a", "b"], "TRUE")
     'WHEN a AND b THEN TRUE'
     """
-    listed = [conditions] if isinstance(conditions, str) else list(conditions)
+    listed = [conditions] if isinstance(conditions, str) else alone(conditions)
     line = f"WHEN {' AND '.join(listed)}"
     if "\n" not in line and len(line) + len(value.partition("\n")[0]) <= WIDTH - 24:
         return f"{line} THEN {value}"
@@ -130,12 +130,13 @@ def when(conditions: str | Iterable[str], value: str) -> str:
 
 
 def named_as(value: str, name: str) -> str:
-    """Name a value with AS, on a separate line if the value takes several.
+    """Name a value with AS, on a separate line if the value takes several and is not one call.
 
-    >>> named_as("a + 1", "b")
-    'a + 1 AS b'
+    >>> named_as("a + 1", "b"), named_as("f(\\n    a\\n)", "b"), named_as("a\\n    + 1", "b")
+    ('a + 1 AS b', 'f(\\n    a\\n) AS b', 'a\\n    + 1\\n    AS b')
     """
-    return f"{value}\n    AS {name}" if "\n" in value else f"{value} AS {name}"
+    one = "\n" not in value or value.endswith("\n)")
+    return f"{value} AS {name}" if one else f"{value}\n    AS {name}"
 
 
 def joined(conditions: str | Iterable[str], word: str = "ON", by: int = 4) -> str:
@@ -154,6 +155,27 @@ def joined(conditions: str | Iterable[str], word: str = "ON", by: int = 4) -> st
     if "\n" not in line and len(line) <= WIDTH - 4:
         return line
     return f"{pad}{word} " + f"\n{pad}    AND ".join(part.replace("\n", f"\n{pad}    ") for part in listed)
+
+
+def alone(conditions: Iterable[str]) -> list[str]:
+    """Return conditions; a single one needs no parentheses around it.
+
+    >>> alone(["(a OR b)"]), alone(["(a) OR (b)"]), alone(["(a OR b)", "c"])
+    (['a OR b'], ['(a) OR (b)'], ['(a OR b)', 'c'])
+    """
+    listed = list(conditions)
+    if len(listed) != 1 or not is_wrapped(listed[0]):
+        return listed
+    return [listed[0][1:-1]]
+
+
+def begin_with_case(conditions: Iterable[str]) -> bool:
+    """Whether the first condition is a CASE on several lines.
+
+    >>> begin_with_case(["CASE\\n    WHEN a THEN b\\nEND", "c"]), begin_with_case(["c"]), begin_with_case([])
+    (True, False, False)
+    """
+    return next(iter(conditions), "").startswith("CASE\n")
 
 
 def all_true(conditions: Iterable[str]) -> str:
@@ -193,11 +215,18 @@ def assigned(names: Iterable[str], alias: str = "s") -> list[str]:
 
 
 def all_of(parts: str | Iterable[str]) -> str:
-    """Join WHEN and its conditions: on one line if they fit, else a line per condition.
+    """Join WHEN, its conditions and THEN: on one line if they fit, else a line per condition.
 
     >>> all_of(["WHEN MATCHED", "s.a > 1"])
-    'WHEN MATCHED AND s.a > 1'
+    'WHEN MATCHED AND s.a > 1 THEN'
+    >>> print(all_of(["WHEN MATCHED", "s.a\\n    > 1"]))
+    WHEN MATCHED
+        AND s.a
+            > 1
+    THEN
     """
     listed = conditions_of(parts)
-    line = " AND ".join(listed)
-    return line if "\n" not in line and len(line) < WIDTH - len(" THEN") else "\nAND ".join(listed)
+    line = f"{' AND '.join(listed)} THEN"
+    if "\n" not in line and len(line) < WIDTH:
+        return line
+    return "\n    AND ".join(part.replace("\n", "\n    ") for part in listed) + "\nTHEN"

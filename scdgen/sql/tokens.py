@@ -125,6 +125,22 @@ def _split(text: str, separator: TokenType) -> list[str]:
     return _with_text([*parts, text[start:]])
 
 
+def is_wrapped(text: str) -> bool:
+    """Whether one pair of parentheses is around all of a text.
+
+    >>> is_wrapped("(a OR f(b))"), is_wrapped("(a) OR (b)"), is_wrapped("a")
+    (True, False, False)
+    """
+    if not (text.startswith("(") and text.endswith(")")):
+        return False
+    depth = 0
+    for token in tokens(text):
+        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+        if depth == 0:
+            return token.end + 1 == len(text)
+    return False
+
+
 def _with_text(parts: Iterable[str]) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
