@@ -22,7 +22,7 @@ SET VARIABLE _scd_last_run = COALESCE(
     RAISE_ERROR('[SCDGEN_NULL_TIME] web.visitor_lookup: the param last_run is NULL; give it a value')
 );
 
--- The partitions of the batch's keys. Delta skips the files of all others.
+-- The partitions of the batch's keys. The step "timeline" skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
 
 SET VARIABLE _scd_partitions_1 = (
@@ -185,7 +185,7 @@ MERGE INTO web.visitor_lookup AS t USING (
     )
     SELECT * FROM staged WHERE _scd_action IS NOT NULL
 ) AS s
-    -- A key and a start identify a version; the rest lets Delta skip files.
+    -- A key and a start identify a version; the rest leaves out rows that cannot match.
     ON t.visitor_cookie_id = s.visitor_cookie_id
         AND t.valid_start_date = s.valid_start_date
         AND (t.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.vcid_first_two))

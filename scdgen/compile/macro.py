@@ -6,6 +6,7 @@ The statements are those of create.sql and merge.script.sql. dbt fills in the ta
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 
 from scdgen.compile.compile import render_statements
@@ -55,7 +56,7 @@ def render_macro(model: Model, compiler: Compiler) -> str:
         origin=model.spec.origin,
         facts=json.dumps({"options": model.digest, "properties": definition(model.spec)}),
         create=tuple(map(_as_jinja, files.create.texts)),
-        merge=_as_jinja(render_script(files.merge, compiler).strip()),
+        merge=_as_jinja(render_script(files.merge, compiler, file=None).strip()),
     )
     return compiler.render(macro)
 
@@ -66,4 +67,6 @@ def _as_jinja(text: str) -> str:
     >>> _as_jinja("MERGE INTO _scd_this USING (SELECT id FROM _scd_rows)")
     'MERGE INTO {{ this }} USING (SELECT id FROM {{ rows }})'
     """
+    # The head of the file says where it comes from, and how to change it.
+    text = re.sub(r"^-- Generated from .*\n", "", text, count=1, flags=re.MULTILINE)
     return text.replace(THIS, "{{ this }}").replace(ROWS, "{{ rows }}")

@@ -107,7 +107,8 @@ def test_file_is_for_every_name_and_target() -> None:
     assert "'[SCDGEN_NULL_KEY] {{ this }}: id is NULL'" in file
     assert "COMMENT 'One row per customer'\n" in file and "\n-- {{ this }}: One row per customer\n" in file
     assert "meta.scdgen in the config of models/customer.sql" in file
-    assert "\n-- Generated from models/crm.yml. To" in written(patch_path="shop://models/crm.yml")
+    assert "in the config of models/crm.yml.\n" in written(patch_path="shop://models/crm.yml")
+    assert not re.search(r"edit the spec|merge\.sql|plan\.sql", written())  # what a dbt project does not have
 
 
 @pytest.mark.parametrize(
