@@ -1,73 +1,59 @@
 -- crm.customer_address: One row per address of a customer
--- Integrity checks: each query returns the rows that break its rule; an empty result means that it holds.
+-- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
 -- Generated from specs/customer_address.yml. To change it, edit the spec and run `scdgen generate`.
 
--- one_current: at most one open version per key.
-SELECT
-    t.id,
-    COUNT(*) AS row_count
-FROM crm.customer_address AS t
-WHERE t.end_date IS NULL
-GROUP BY t.id
-HAVING COUNT(*) > 1;
-
--- no_overlap: no version begins before the one before it has ended.
-SELECT *
-FROM (
+WITH judged AS (
+    -- Each row by itself. What a window carries is computed before it.
     SELECT
         *,
+        t.end_date <= t.start_date
+            AS _scd_end_after_start,
+        NOT (t.is_current <=> (t.end_date IS NULL))
+            AS _scd_flag_matches_end,
+        t.id IS NULL
+            OR t.start_date IS NULL
+            AS _scd_key_not_null,
         t.end_date AS _scd_until,
-        LEAD(t.start_date) OVER by_key AS _scd_next
+        STRUCT(t.address) AS _scd_state
     FROM crm.customer_address AS t
-    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.start_date, t.end_date)
-)
-WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
-
--- contiguous: a version ends where the next begins, unless a delete closed it.
-SELECT *
-FROM (
+),
+neighbours AS (
+    -- Each row with the next of its key, and whether it is the second where there should be one.
     SELECT
         *,
-        t.end_date AS _scd_until,
-        LEAD(t.start_date) OVER by_key AS _scd_next
-    FROM crm.customer_address AS t
+        LEAD(t.start_date) OVER by_key AS _scd_next,
+        LEAD(t._scd_state) OVER by_key <=> t._scd_state AS _scd_same,
+        (t.end_date IS NULL)
+            AND COUNT_IF(t.end_date IS NULL) OVER (
+                PARTITION BY t.id ORDER BY t.start_date, t.end_date
+                ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+            ) = 2 AS _scd_one_current,
+        ROW_NUMBER() OVER (
+            PARTITION BY t.id, t.start_date ORDER BY t.start_date, t.end_date
+        ) = 2 AS _scd_unique_start
+    FROM judged AS t
     WINDOW by_key AS (PARTITION BY t.id ORDER BY t.start_date, t.end_date)
 )
-WHERE _scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next);
-
--- unique_start: no two versions of a key begin at one time.
-SELECT
-    t.id, t.start_date,
-    COUNT(*) AS row_count
-FROM crm.customer_address AS t
-GROUP BY t.id, t.start_date
-HAVING COUNT(*) > 1;
-
--- end_after_start: a version ends after it begins.
-SELECT *
-FROM crm.customer_address AS t
-WHERE t.end_date <= t.start_date;
-
--- no_repeat: no two adjoining versions are equal.
-SELECT *
-FROM (
-    SELECT
-        *,
-        t.end_date AS _scd_until,
-        LEAD(STRUCT(t.address)) OVER by_key <=> STRUCT(t.address) AS _scd_same,
-        LEAD(t.start_date) OVER by_key AS _scd_next
-    FROM crm.customer_address AS t
-    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.start_date, t.end_date)
-)
-WHERE _scd_next = _scd_until AND _scd_same;
-
--- flag_matches_end: the flag agrees with the end.
-SELECT *
-FROM crm.customer_address AS t
-WHERE NOT (t.is_current <=> (t.end_date IS NULL));
-
--- key_not_null: no key and no start is NULL.
-SELECT *
-FROM crm.customer_address AS t
-WHERE t.id IS NULL
-    OR t.start_date IS NULL;
+SELECT check_name, COUNT(*) AS broken_rows, MIN(TO_JSON(STRUCT(id, start_date))) AS sample
+FROM neighbours
+    LATERAL VIEW STACK(
+        8,
+        -- at most one open version per key.
+        'one_current', _scd_one_current,
+        -- no version begins before the one before it has ended.
+        'no_overlap', _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until),
+        -- a version ends where the next begins, unless a delete closed it.
+        'contiguous', _scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next),
+        -- no two versions of a key begin at one time.
+        'unique_start', _scd_unique_start,
+        -- a version ends after it begins.
+        'end_after_start', _scd_end_after_start,
+        -- no two adjoining versions are equal.
+        'no_repeat', _scd_next = _scd_until AND _scd_same,
+        -- the flag agrees with the end.
+        'flag_matches_end', _scd_flag_matches_end,
+        -- no key and no start is NULL.
+        'key_not_null', _scd_key_not_null
+    ) p AS check_name, is_broken
+WHERE is_broken
+GROUP BY check_name;

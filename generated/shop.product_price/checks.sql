@@ -1,16 +1,32 @@
 -- shop.product_price: The newest price of each product (type 1)
--- Integrity checks: each query returns the rows that break its rule; an empty result means that it holds.
+-- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
 -- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
--- unique_key: one row per key.
-SELECT
-    t.product_id,
-    COUNT(*) AS row_count
-FROM shop.product_price AS t
-GROUP BY t.product_id
-HAVING COUNT(*) > 1;
-
--- key_not_null: no key is NULL.
-SELECT *
-FROM shop.product_price AS t
-WHERE t.product_id IS NULL;
+WITH judged AS (
+    -- Each row by itself. What a window carries is computed before it.
+    SELECT
+        *,
+        t.product_id IS NULL
+            AS _scd_key_not_null
+    FROM shop.product_price AS t
+),
+neighbours AS (
+    -- Each row with the next of its key, and whether it is the second where there should be one.
+    SELECT
+        *,
+        ROW_NUMBER() OVER (
+            PARTITION BY t.product_id ORDER BY t.product_id
+        ) = 2 AS _scd_unique_key
+    FROM judged AS t
+)
+SELECT check_name, COUNT(*) AS broken_rows, MIN(TO_JSON(STRUCT(product_id))) AS sample
+FROM neighbours
+    LATERAL VIEW STACK(
+        2,
+        -- one row per key.
+        'unique_key', _scd_unique_key,
+        -- no key is NULL.
+        'key_not_null', _scd_key_not_null
+    ) p AS check_name, is_broken
+WHERE is_broken
+GROUP BY check_name;

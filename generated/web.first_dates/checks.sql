@@ -1,16 +1,32 @@
 -- web.first_dates: When each visitor's cookie was seen first, with or without a user
--- Integrity checks: each query returns the rows that break its rule; an empty result means that it holds.
+-- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
 -- Generated from specs/visitor/first_dates.yml. To change it, edit the spec and run `scdgen generate`.
 
--- unique_key: one row per key.
-SELECT
-    t.visitor_cookie_id,
-    COUNT(*) AS row_count
-FROM web.first_dates AS t
-GROUP BY t.visitor_cookie_id
-HAVING COUNT(*) > 1;
-
--- key_not_null: no key is NULL.
-SELECT *
-FROM web.first_dates AS t
-WHERE t.visitor_cookie_id IS NULL;
+WITH judged AS (
+    -- Each row by itself. What a window carries is computed before it.
+    SELECT
+        *,
+        t.visitor_cookie_id IS NULL
+            AS _scd_key_not_null
+    FROM web.first_dates AS t
+),
+neighbours AS (
+    -- Each row with the next of its key, and whether it is the second where there should be one.
+    SELECT
+        *,
+        ROW_NUMBER() OVER (
+            PARTITION BY t.visitor_cookie_id ORDER BY t.visitor_cookie_id
+        ) = 2 AS _scd_unique_key
+    FROM judged AS t
+)
+SELECT check_name, COUNT(*) AS broken_rows, MIN(TO_JSON(STRUCT(visitor_cookie_id))) AS sample
+FROM neighbours
+    LATERAL VIEW STACK(
+        2,
+        -- one row per key.
+        'unique_key', _scd_unique_key,
+        -- no key is NULL.
+        'key_not_null', _scd_key_not_null
+    ) p AS check_name, is_broken
+WHERE is_broken
+GROUP BY check_name;

@@ -1,91 +1,91 @@
 -- web.visitor_lookup: Every visitor's cookie with its users, from its first view on
--- Integrity checks: each query returns the rows that break its rule; an empty result means that it holds.
+-- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
 -- Generated from specs/visitor/visitor_lookup.yml. To change it, edit the spec and run `scdgen generate`.
 
--- one_current: at most one open version per key.
-SELECT
-    t.visitor_cookie_id,
-    COUNT(*) AS row_count
-FROM web.visitor_lookup AS t
-WHERE t.is_current
-GROUP BY t.visitor_cookie_id
-HAVING COUNT(*) > 1;
-
--- no_overlap: no version begins before the one before it has ended.
-SELECT *
-FROM (
+WITH judged AS (
+    -- Each row by itself. What a window carries is computed before it.
     SELECT
         *,
+        CASE WHEN NOT t.is_current THEN t.valid_end_date + INTERVAL '1' MICROSECOND END <= t.valid_start_date
+            OR t.valid_end_date IS NULL
+            AS _scd_end_after_start,
+        NOT COALESCE(t.is_current IN (TRUE, FALSE), FALSE)
+            AS _scd_flag_matches_end,
+        t.visitor_cookie_id IS NULL
+            OR t.valid_start_date IS NULL
+            AS _scd_key_not_null,
         CASE WHEN NOT t.is_current THEN t.valid_end_date + INTERVAL '1' MICROSECOND END AS _scd_until,
-        LEAD(t.valid_start_date) OVER by_key AS _scd_next
+        STRUCT(t.user_id, t.vcid_first_two) AS _scd_state
     FROM web.visitor_lookup AS t
-    WINDOW by_key AS (PARTITION BY t.visitor_cookie_id ORDER BY t.valid_start_date, t.valid_end_date)
-)
-WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
-
--- contiguous: a version ends where the next begins, unless a delete closed it.
-SELECT *
-FROM (
+),
+neighbours AS (
+    -- Each row with the next of its key, and whether it is the second where there should be one.
     SELECT
         *,
-        CASE WHEN NOT t.is_current THEN t.valid_end_date + INTERVAL '1' MICROSECOND END AS _scd_until,
-        LEAD(t.valid_start_date) OVER by_key AS _scd_next
-    FROM web.visitor_lookup AS t
+        LEAD(t.valid_start_date) OVER by_key AS _scd_next,
+        LEAD(t._scd_state) OVER by_key <=> t._scd_state AS _scd_same,
+        (t.is_current)
+            AND COUNT_IF(t.is_current) OVER (
+                PARTITION BY t.visitor_cookie_id ORDER BY t.valid_start_date, t.valid_end_date
+                ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+            ) = 2 AS _scd_one_current,
+        ROW_NUMBER() OVER (
+            PARTITION BY t.visitor_cookie_id, t.valid_start_date ORDER BY t.valid_start_date, t.valid_end_date
+        ) = 2 AS _scd_unique_start
+    FROM judged AS t
     WINDOW by_key AS (PARTITION BY t.visitor_cookie_id ORDER BY t.valid_start_date, t.valid_end_date)
 )
-WHERE _scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next);
+SELECT check_name, COUNT(*) AS broken_rows, MIN(TO_JSON(STRUCT(visitor_cookie_id, valid_start_date))) AS sample
+FROM neighbours
+    LATERAL VIEW STACK(
+        8,
+        -- at most one open version per key.
+        'one_current', _scd_one_current,
+        -- no version begins before the one before it has ended.
+        'no_overlap', _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until),
+        -- a version ends where the next begins, unless a delete closed it.
+        'contiguous', _scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next),
+        -- no two versions of a key begin at one time.
+        'unique_start', _scd_unique_start,
+        -- a version ends after it begins.
+        'end_after_start', _scd_end_after_start,
+        -- no two adjoining versions are equal.
+        'no_repeat', _scd_next = _scd_until AND _scd_same,
+        -- the flag has one of its two values.
+        'flag_matches_end', _scd_flag_matches_end,
+        -- no key and no start is NULL.
+        'key_not_null', _scd_key_not_null
+    ) p AS check_name, is_broken
+WHERE is_broken
+GROUP BY check_name;
 
--- unique_start: no two versions of a key begin at one time.
-SELECT
-    t.visitor_cookie_id, t.valid_start_date,
-    COUNT(*) AS row_count
-FROM web.visitor_lookup AS t
-GROUP BY t.visitor_cookie_id, t.valid_start_date
-HAVING COUNT(*) > 1;
-
--- end_after_start: a version ends after it begins.
-SELECT *
-FROM web.visitor_lookup AS t
-WHERE CASE WHEN NOT t.is_current THEN t.valid_end_date + INTERVAL '1' MICROSECOND END <= t.valid_start_date
-    OR t.valid_end_date IS NULL;
-
--- no_repeat: no two adjoining versions are equal.
+-- start_lag: a check of the spec, whose query returns the rows that break it; at most a hundred of them.
 SELECT *
 FROM (
-    SELECT
-        *,
-        CASE WHEN NOT t.is_current THEN t.valid_end_date + INTERVAL '1' MICROSECOND END AS _scd_until,
-        LEAD(STRUCT(t.user_id, t.vcid_first_two)) OVER by_key
-            <=> STRUCT(t.user_id, t.vcid_first_two)
-            AS _scd_same,
-        LEAD(t.valid_start_date) OVER by_key AS _scd_next
-    FROM web.visitor_lookup AS t
-    WINDOW by_key AS (PARTITION BY t.visitor_cookie_id ORDER BY t.valid_start_date, t.valid_end_date)
+    SELECT * FROM (
+        SELECT *, LEAD(valid_start_date) OVER (PARTITION BY visitor_cookie_id ORDER BY valid_start_date) AS next_start
+        FROM web.visitor_lookup
+    ) WHERE valid_end_date <> next_start - INTERVAL 1 MICROSECOND
 )
-WHERE _scd_next = _scd_until AND _scd_same;
+LIMIT 100;
 
--- flag_matches_end: the flag has one of its two values.
+-- one_current_row: a check of the spec, whose query returns the rows that break it; at most a hundred of them.
 SELECT *
-FROM web.visitor_lookup AS t
-WHERE NOT COALESCE(t.is_current IN (TRUE, FALSE), FALSE);
+FROM (
+    SELECT visitor_cookie_id FROM web.visitor_lookup GROUP BY ALL HAVING COUNT_IF(is_current) <> 1
+)
+LIMIT 100;
 
--- key_not_null: no key and no start is NULL.
+-- one_version_of_a_start: a check of the spec, whose query returns the rows that break it; at most a hundred of them.
 SELECT *
-FROM web.visitor_lookup AS t
-WHERE t.visitor_cookie_id IS NULL
-    OR t.valid_start_date IS NULL;
+FROM (
+    SELECT visitor_cookie_id, valid_start_date FROM web.visitor_lookup GROUP BY ALL HAVING COUNT(*) > 1
+)
+LIMIT 100;
 
--- start_lag: a check of the spec.
-SELECT * FROM (
-    SELECT *, LEAD(valid_start_date) OVER (PARTITION BY visitor_cookie_id ORDER BY valid_start_date) AS next_start
-    FROM web.visitor_lookup
-) WHERE valid_end_date <> next_start - INTERVAL 1 MICROSECOND;
-
--- one_current_row: a check of the spec.
-SELECT visitor_cookie_id FROM web.visitor_lookup GROUP BY ALL HAVING COUNT_IF(is_current) <> 1;
-
--- one_version_of_a_start: a check of the spec.
-SELECT visitor_cookie_id, valid_start_date FROM web.visitor_lookup GROUP BY ALL HAVING COUNT(*) > 1;
-
--- end_before_start: a check of the spec.
-SELECT * FROM web.visitor_lookup WHERE valid_end_date < valid_start_date;
+-- end_before_start: a check of the spec, whose query returns the rows that break it; at most a hundred of them.
+SELECT *
+FROM (
+    SELECT * FROM web.visitor_lookup WHERE valid_end_date < valid_start_date
+)
+LIMIT 100;

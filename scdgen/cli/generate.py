@@ -21,7 +21,7 @@ from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, s
 from scdgen.cli.output import code, echo, say
 from scdgen.compile.compile import FILES, Files, render_feeds
 from scdgen.compile.macro import render_macro
-from scdgen.compile.queries import rewind_script
+from scdgen.compile.queries import check_script, rewind_script
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import Script
@@ -42,8 +42,14 @@ _SEPARATOR = "-- COMMAND ----------"
 _MAGIC = "-- MAGIC"
 _SCRIPTS = {"merge.sql": "merge.script.sql", "rejects.sql": "rejects.script.sql"}
 # What is written on demand, by --plan or --format: the files of each.
-PLAN, REWIND = "plan", "rewind.sql"
-ADDED = {PLAN: ("plan.sql",), "notebook": (NOTEBOOK,), "script": (*_SCRIPTS.values(),), "rewind": (REWIND,)}
+PLAN, REWIND, CHECKS = "plan", "rewind.sql", "checks.job.sql"
+ADDED = {
+    PLAN: ("plan.sql",),
+    "notebook": (NOTEBOOK,),
+    "script": (*_SCRIPTS.values(),),
+    "rewind": (REWIND,),
+    "checks": (CHECKS,),
+}
 DBT = "dbt"
 _MACROS = "macros/scdgen"  # of a dbt project
 MOST_STORED = 32_000_000  # bytes of a file on disk; those of a spec with the most columns are a tenth of it
@@ -56,7 +62,7 @@ _INTRODUCTIONS = {
     "rejects.sql": "Keeps the rows that break an expectation in the quarantine table.",
     "infer.sql": "Adds the keys that facts name and the table lacks.",
     "merge.sql": "Changes the table. Run the cells in order: they share session variables.",
-    "checks.sql": "A query per check: an empty result means that the rule holds.",
+    "checks.sql": "A row for each check that the table breaks: no rows is good.",
     "views.sql": "Creates or replaces the views.",
     "lookups.sql": "Creates or replaces the views of facts with their versions.",
 }
@@ -87,13 +93,14 @@ def validate(specs: tuple[str, ...], compiler: Compiler, jobs: int | None, debug
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["sql", "notebook", "script", "rewind", DBT]),
+    type=click.Choice(["sql", "notebook", "script", "checks", "rewind", DBT]),
     default="sql",
     show_default=True,
     help="notebook: also write a notebook.sql for Databricks. script: also write merge.script.sql, which is "
-    "merge.sql in one statement, and the same of rejects.sql. rewind: also write rewind.sql, which `scdgen rewind` "
-    "runs, for a table with history. Every format updates those that exist. dbt: SPEC is a dbt project or its "
-    "manifest.json; write the macros of its models to DIR, by default macros/scdgen of the project.",
+    "merge.sql in one statement, and the same of rejects.sql. checks: also write checks.job.sql, one statement that "
+    "fails if a check does. rewind: also write rewind.sql, which `scdgen rewind` runs, for a table with history. Every "
+    "format updates those that exist. dbt: SPEC is a dbt project or its manifest.json; write the macros of its models "
+    "to DIR, by default macros/scdgen of the project.",
 )
 @click.option(
     "--plan",
@@ -276,7 +283,7 @@ def _list_names(spec: Spec, folder: Path) -> list[str]:
     stored = _read_stored(folder)
     old = from_json(stored) if '"sources": {' in stored else None
     feeds = [*spec.feeds, *(old.feeds if old is not None else ())]
-    names = [*FILES, REWIND, *OF_FEED, *(feed.file_name(name) for feed in feeds for name in OF_FEED)]
+    names = [*FILES, REWIND, CHECKS, *OF_FEED, *(feed.file_name(name) for feed in feeds for name in OF_FEED)]
     return [*dict.fromkeys(names), SPEC_JSON]
 
 
@@ -306,6 +313,8 @@ def render_files(spec: Spec, compiler: Compiler, added: Collection[tuple[str, st
     if "rewind" in formats:
         text = rewind_script(spec, compiler).text
         found |= {REWIND: text} if text else {}
+    if "checks" in formats:
+        found[CHECKS] = check_script(spec, compiler)
     found[SPEC_JSON] = to_json(spec)
     return found
 

@@ -17,7 +17,7 @@ from scdgen.errors import UsageError, nearest
 from scdgen.facts import variables
 from scdgen.facts.base import Facts, literals
 from scdgen.facts.built import Source
-from scdgen.facts.checks import CheckCounts
+from scdgen.facts.checks import CheckCounts, CheckJob, CheckRows
 from scdgen.facts.columns import Field, Target, cast
 from scdgen.facts.history import Times
 from scdgen.facts.members import Unknown
@@ -376,14 +376,14 @@ def check_all(spec: Spec, compiler: Compiler, relation: str | None = None) -> Ch
         found = replace(found, target=relation)
     # Render the counts and the rows of all checks; judge both, because a template may be the user's.
     counts = CheckCounts.like(found)
-    texts = {"check_all.sql": compiler.render(counts), "checks.sql": compiler.render(found)}
+    texts = {"check_all.sql": compiler.render(counts), "check_rows.sql": compiler.render(CheckRows.like(found))}
     with way_out(compiler.is_custom):
         judge(spec, texts)
-    rows, number = cut(texts["checks.sql"]).texts, len(found.built_in) + len(found.own)
+    rows, number = cut(texts["check_rows.sql"]).texts, len(found.built_in)
     # Queries and checks are matched by their position.
     if len(rows) != number:
         raise UsageError(
-            f"{spec.target}: the number of queries in checks.sql.j2 is {len(rows)}, not {number}; "
+            f"{spec.target}: the number of queries in check_rows.sql.j2 is {len(rows)}, not {number}; "
             "let it hold one per check, in their order, or leave out --templates"
         )
     # Show the rows in the order of the table, unless a check names its own columns.
@@ -391,10 +391,18 @@ def check_all(spec: Spec, compiler: Compiler, relation: str | None = None) -> Ch
     return CheckAll(
         cut(texts["check_all.sql"]).texts[0],
         tuple(check.name for check in found.built_in),
-        rows[: len(found.built_in)],
+        rows,
         tuple(check.columns or place for check in found.built_in),
         tuple(check.hint for check in found.built_in),
     )
+
+
+def check_script(spec: Spec, compiler: Compiler) -> str:
+    """Return checks.job.sql: one statement, which fails with the checks that the table breaks."""
+    text = compiler.render(CheckJob.like(pattern_of(spec).checks(Source.of(spec))))
+    with way_out(compiler.is_custom):
+        judge(spec, {"checks.job.sql": text})
+    return text
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,8 @@ ALLOWED: dict[str, tuple[tuple[type[exp.Expression], ...], tuple[type[exp.Expres
     "plan.sql": ((*_SETTING, exp.Create, *_QUERY), _QUERY),
     "checks.sql": (_QUERY, _QUERY),
     "check_all.sql": (_QUERY, _QUERY),
+    "check_rows.sql": (_QUERY, _QUERY),
+    "checks.job.sql": (_QUERY, _QUERY),
     "views.sql": ((exp.Create,), (exp.Create,)),
     "lookups.sql": ((exp.Create,), (exp.Create,)),
     "rejects.sql": ((*_SETTING, exp.Create, exp.Merge), (exp.Merge,)),

@@ -1,4 +1,4 @@
-"""The built-in checks of tables, and the facts of checks.sql.j2 and check_all.sql.j2."""
+"""The built-in checks of tables, and the facts of their templates."""
 
 from __future__ import annotations
 
@@ -171,6 +171,21 @@ class Checks(Facts, template="checks.sql.j2"):
 @dataclass(frozen=True)
 class CheckCounts(Checks, template="check_all.sql.j2"):
     """The query of one row with a count per built-in check."""
+
+
+@dataclass(frozen=True)
+class CheckRows(Checks, template="check_rows.sql.j2"):
+    """The queries of the rows that break a check, one per built-in check."""
+
+
+@dataclass(frozen=True)
+class CheckJob(Checks, template="check_job.sql.j2"):
+    """checks.job.sql: one statement, which fails if a check does."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the table in a message."""
+        return self.head.target.replace("`", "")
 
 
 def own_checks(spec: Spec) -> tuple[tuple[str, str], ...]:

@@ -32,7 +32,7 @@ _NAMES = {
     "DefaultColumnConstraint": "DEFAULT of a parameter", "Distinct": "DISTINCT", "Distribute": "DISTRIBUTE BY",
     "Div": "/", "Dot": ". of a value", "EQ": "=", "Exists": "EXISTS", "FileFormatProperty": "USING",
     "Filter": "FILTER", "GT": ">", "GTE": ">=", "Having": "HAVING", "IgnoreNulls": "IGNORE NULLS", "In": "IN",
-    "Interval": "INTERVAL", "Is": "IS NULL", "LocationProperty": "LOCATION", "LT": "<", "LTE": "<=", "Mod": "%",
+    "Interval": "INTERVAL", "Is": "IS NULL", "Limit": "LIMIT", "LocationProperty": "LOCATION", "LT": "<", "LTE": "<=", "Mod": "%",
     "Mul": "*", "Neg": "-", "NEQ": "<>", "Not": "NOT", "NotNullColumnConstraint": "NOT NULL", "NullSafeEQ": "<=>",
     "OptionsProperty": "OPTIONS", "Or": "OR", "Order": "ORDER BY", "PartitionedByProperty": "PARTITIONED BY",
     "SchemaCommentProperty": "COMMENT", "Sub": "-", "Where": "WHERE", "Window": "OVER",

@@ -19,6 +19,7 @@ from scdgen.compile import queries
 from scdgen.compile.queries import (
     TableVersion,
     check_all,
+    check_script,
     diff_run_query,
     diff_times_query,
     evolve_script,
@@ -83,10 +84,13 @@ def texts(spec: Spec) -> dict[str, str]:
         "source_counts.sql": source_counts(spec, wanted=True),
     }
     compiler = Compiler()
+    checks = check_all(spec, compiler)
     return {
         **render(spec).files(),
         "evolve.sql": evolve_script(spec, added, adopt=True, compiler=compiler).text,
-        "check_all.sql": check_all(spec, compiler).counts,
+        "check_all.sql": checks.counts,
+        "check_rows.sql": ";\n\n".join(checks.rows),
+        "checks.job.sql": check_script(spec, compiler),
         **{name: compiler.render_query(facts) if facts else "" for name, facts in queries.items()},
     }
 

@@ -154,6 +154,6 @@ def test_custom_template_is_validated(spec: Spec, tmp_path: Path) -> None:
 
 
 def test_custom_template_with_missing_query_is_refused(spec: Spec, tmp_path: Path) -> None:
-    (tmp_path / "checks.sql.j2").write_text("SELECT * FROM {{ ctx.target }};\n")
-    with pytest.raises(UsageError, match=r"^crm\.t: the number of queries in checks\.sql\.j2 is 1, not 2; "):
+    (tmp_path / "check_rows.sql.j2").write_text("SELECT * FROM {{ ctx.target }};\n")
+    with pytest.raises(UsageError, match=r"^crm\.t: the number of queries in check_rows\.sql\.j2 is 1, not 2; "):
         check_all(spec, Compiler(str(tmp_path)))

@@ -14,8 +14,10 @@ import pytest
 from ruamel.yaml import YAML
 
 import scdgen
-from scdgen import load_spec, render
+from scdgen import load_spec
+from scdgen.cli.generate import render_files
 from scdgen.cli.options import find_specs
+from scdgen.compile.render import Compiler
 from tests.conftest import ROOT
 from tests.support.pages import blocks
 
@@ -116,10 +118,11 @@ def test_files_of_jobs_are_deployed() -> None:
 def test_sql_files_are_current_in_order_and_need_no_param() -> None:
     tasks = jobs()["customer_sql_files"]["tasks"]
     paths = [(BUNDLE / "resources" / task["sql_task"]["file"]["path"]).resolve() for task in tasks]
-    assert [path.name for path in paths] == ["create.sql", "merge.sql", "checks.sql"]
+    assert [path.name for path in paths] == ["create.sql", "merge.sql", "checks.job.sql"]
     specs = {load_spec(path).folder: path for path in find_specs([ROOT / "specs"])}
     spec = specs[paths[0].parent.name]
-    files = render(load_spec(spec).placed_at(spec.relative_to(ROOT).as_posix())).files()
+    loaded = load_spec(spec).placed_at(spec.relative_to(ROOT).as_posix())
+    files = render_files(loaded, Compiler(), {(loaded.folder, "checks")})
     assert [path.read_text() for path in paths] == [files[path.name] for path in paths]
     assert "-- Set before this runs:" not in files["merge.sql"]
     assert spec == ROOT / of_field("spark_python_task.parameters[]")[0][1].removeprefix("${workspace.file_path}/")

@@ -17,7 +17,7 @@ from scdgen.cli import diff, timeline_page
 from scdgen.cli.generate import render_files
 from scdgen.compile.compile import compile_spec
 from scdgen.compile.macro import Model, render_macro
-from scdgen.compile.queries import ParamValues, check_all, rewind_counts, rewind_rows, rewind_script
+from scdgen.compile.queries import ParamValues, check_all, check_script, rewind_counts, rewind_rows, rewind_script
 from scdgen.compile.render import Compiler
 from scdgen.compile.steps import Existing, list_steps
 from scdgen.engine.engine import Engine, bad_value, cause, explained
@@ -108,7 +108,12 @@ def of_counts(compiler: Compiler, kind: str) -> Iterator[str]:
 
 
 def of_check(compiler: Compiler) -> Iterator[str]:
-    yield check_all(spec_of("scd2"), compiler).counts
+    found = check_all(spec_of("scd2"), compiler)
+    yield from (found.counts, *found.rows)
+
+
+def of_check_job(compiler: Compiler) -> Iterator[str]:
+    yield check_script(spec_of("scd2"), compiler)
 
 
 def of_rewind(compiler: Compiler) -> Iterator[str]:
@@ -203,6 +208,8 @@ RENDERS: dict[str, Callable[[Compiler], Iterator[str]]] = {
     "evolve.sql.j2": of_steps,
     "source_counts.sql.j2": of_steps,
     "check_all.sql.j2": of_check,
+    "check_rows.sql.j2": of_check,
+    "check_job.sql.j2": of_check_job,
     "param_values.sql.j2": of_params,
     "scd2/rewind.sql.j2": of_rewind,
     "scd2/rewind_counts.sql.j2": of_rewind,

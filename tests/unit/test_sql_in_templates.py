@@ -76,7 +76,7 @@ IN_JINJA = {
     "_checks.sql.j2": 4,
     "_macros.sql.j2": 11,
     "bad_values.sql.j2": 1,
-    "checks.sql.j2": 1,
+    "check_rows.sql.j2": 1,
     "create.sql.j2": 1,
     "diagnose.sql.j2": 1,
     "diff_times.sql.j2": 1,

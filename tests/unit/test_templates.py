@@ -106,6 +106,7 @@ PARAMETERS: dict[str, Any] = {
     "recorded": Recorded,
 }
 MACRO_FILES = {
+    "_check_steps.sql.j2",
     "_checks.sql.j2",
     "_macros.sql.j2",
     "_page.html.j2",

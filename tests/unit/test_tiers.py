@@ -11,7 +11,7 @@ from scdgen import Spec, load_spec_text, render
 from scdgen.cases.format import Case, all_cases
 from scdgen.compile import compile as compiling
 from scdgen.compile import queries
-from scdgen.compile.queries import check_all, source_counts
+from scdgen.compile.queries import check_all, check_script, source_counts
 from scdgen.compile.render import Compiler
 from scdgen.facts.built import Source
 from scdgen.model.reference import options
@@ -56,7 +56,6 @@ NEVER = {
     "_macros.sql.j2: {{ session.rows.relation }}{% if session.rows.join %} AS {{  (if)",
     '_plan.sql.j2: _scd_action{% if shape.action_label != "_scd_action" %} AS { (else)',
     "_macros.sql.j2: {% elif loop.index0 == session.rows.from_time | int %} (else)",
-    "checks.sql.j2: {% if not loop.last %} (if)",
     "create.sql.j2: {% if ctx.schema %} (else)",
     "lookups.sql.j2: {% if lookup.is_query %} (if)",
     "rejects.sql.j2: {% if ctx.schema %} (else)",
@@ -115,6 +114,7 @@ def test_make_test_takes_every_branch_and_option_on_spark() -> None:
             used |= named
             render(spec)
             check_all(spec, compiler)
+            check_script(spec, compiler)
             for facts in (pattern_of(spec).counts(Source.of(spec)), source_counts(spec, wanted=True)):
                 if facts:
                     compiler.render(facts)
