@@ -20,6 +20,7 @@ from scdgen.compile.compile import Compiled, bind, compile_spec
 from scdgen.compile.queries import CheckAll, check_all, source_rows, typed_values
 from scdgen.compile.render import Compiler, read_file
 from scdgen.compile.steps import Existing, Part, Step, list_steps
+from scdgen.duck.hashes import xxhash64
 from scdgen.duck.known import UnknownError
 from scdgen.duck.rules import Times
 from scdgen.duck.translate import Translator
@@ -112,6 +113,7 @@ class Database:
     def _open(self) -> None:
         self._db = duckdb.connect(config=_CONFIG)
         self._db.execute(read_file("duckdb/macros.sql"))
+        self._db.create_function("_spark_xxhash64", xxhash64, ["VARCHAR"], "BIGINT")
         self._has_functions = False
 
     def interrupt(self) -> None:

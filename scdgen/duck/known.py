@@ -37,7 +37,7 @@ USERS = frozenset((_VALUES + _QUERIES).split())
 """What a user's expression may have."""
 GENERATED = USERS | frozenset(_TEMPLATES.split())
 """What the templates write besides."""
-_CALLED = {"RAISE_ERROR", "MAP_ENTRIES"}
+_CALLED = {"RAISE_ERROR", "MAP_ENTRIES", "XXHASH64"}
 EPOCHS = {"TIMESTAMP_SECONDS": 1_000_000, "TIMESTAMP_MILLIS": 1_000}
 """Functions of a number since 1970, which sqlglot does not know -> microseconds per unit."""
 # As Spark spells them: sqlglot also reads functions of other engines, such as IFF.

@@ -278,7 +278,7 @@ def _typed_case(node: exp.Case) -> exp.Expr:
 
 
 def _called(node: exp.Anonymous) -> exp.Expr:
-    """A refusal, or a time from a whole number since 1970.
+    """A refusal, a hash of a text, or a time from a whole number since 1970.
 
     >>> show("SELECT RAISE_ERROR('[SCDGEN_LATE] t')")
     SELECT ERROR('[SCDGEN_LATE] t')
@@ -290,6 +290,8 @@ def _called(node: exp.Anonymous) -> exp.Expr:
         (number,) = node.expressions
         micros = exp.Mul(this=exp.cast(number.copy(), "bigint"), expression=exp.Literal.number(EPOCHS[name]))
         return call("make_timestamp", micros)
+    if name == "XXHASH64":
+        return call("_spark_xxhash64", *node.expressions)
     return call("error", *node.expressions) if name == "RAISE_ERROR" else node
 
 

@@ -132,6 +132,8 @@ class Translator:
         for comment in list(tree.find_all(exp.CommentColumnConstraint)):
             if comment.parent:
                 comment.parent.pop()
+        for key in list(tree.find_all(exp.PrimaryKey)):  # DuckDB would enforce it
+            key.pop()
         if tree.kind == "FUNCTION":  # one that returns a table is a macro; its parameter may have a reserved name
             function = tree.this
             self._functions |= {_path(function.this)}

@@ -35,6 +35,8 @@ from scdgen.url import Url, hide_secrets
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from scdgen.model.spec import Spec
+
 _log = logging.getLogger(__name__)
 
 # For small data, planning and tasks cost most: few partitions, no UI, no progress bar in the output.
@@ -365,6 +367,18 @@ def require_folder(folder: Path, shown: str | Path) -> None:
     place = next(place for place in (folder, *folder.parents) if place.exists())
     if not place.is_dir():
         raise UsageError(f"{place} is a file; remove it, or name another folder", option="--warehouse", value=shown)
+
+
+def require_primary_keys(spark: SparkSession, spec: Spec) -> None:
+    """Raise :class:`EngineError` for ``table.primary_key`` outside of Databricks, whose Delta alone has such a key."""
+    if not spec.table.primary_key:
+        return
+    try:
+        spark.sql("SELECT current_version()").collect()  # a function of Databricks
+    except Exception as error:
+        what = "this engine has no primary keys, which only Databricks has"
+        fix = "remove it, or run the spec on Databricks"
+        raise EngineError(f"{spec.target}: table.primary_key: {what}; {fix}") from error
 
 
 class _quiet_start:  # noqa: N801  (reads as a verb in the with statement)

@@ -86,6 +86,15 @@ VERSION_CHECKS = (
         ),
     ),
     Check(
+        "unique_surrogate_key",
+        "repeated",
+        why="no two versions have one surrogate key.",
+        hint=(
+            "two versions of other keys or starts have the same 64 bits by chance, or one version is there twice; "
+            "against chance, take history.surrogate_key of type string under another name"
+        ),
+    ),
+    Check(
         "end_after_start",
         "rows",
         why="a version ends after it begins.",

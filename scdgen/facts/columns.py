@@ -223,14 +223,26 @@ def wrapped(function: str, parts: str | Iterable[str], width: int = 90) -> str:
     return f"{function}(\n    {inner}\n)"
 
 
+def key_hash(columns: Iterable[tuple[str, str]], kind: str) -> str:
+    """Return the surrogate key of a version, of type ``string`` or ``bigint``, from columns given as (name, type).
+
+    >>> print(key_hash([("a", "STRING"), ("b", "INT")], "bigint"))
+    XXHASH64(TO_JSON(ARRAY(a, CAST(b AS STRING))))
+    """
+    return wrapped("XXHASH64", [f"TO_JSON({_texts(columns)})"]) if kind == "bigint" else hash_of(columns)
+
+
 def hash_of(columns: Iterable[tuple[str, str]]) -> str:
     """Return the SHA-256, as hex text, of columns given as (name, type).
 
     >>> print(hash_of([("a", "STRING"), ("b", "INT")]))
     SHA2(TO_JSON(ARRAY(a, CAST(b AS STRING))), 256)
     """
-    texts = wrapped("ARRAY", (_hash_text(name, kind) for name, kind in columns))
-    return _sha2_of_json(texts)
+    return _sha2_of_json(_texts(columns))
+
+
+def _texts(columns: Iterable[tuple[str, str]]) -> str:
+    return wrapped("ARRAY", (_hash_text(name, kind) for name, kind in columns))
 
 
 def row_hash(columns: Iterable[tuple[str, str]]) -> str:

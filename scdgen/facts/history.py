@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scdgen import sql
-from scdgen.facts.columns import Field, cast, hash_of, row_hash, wrapped
+from scdgen.facts.columns import Field, cast, key_hash, row_hash, wrapped
 from scdgen.model.spec import History as HistoryOption
 from scdgen.model.spec import Spec
 from scdgen.sql.layout import named_as
@@ -247,7 +247,10 @@ class History:
 
     def _value(self, option: str, start: str, next_start: str, action: str, deleted: str) -> str:
         if option == "surrogate_key":
-            return hash_of([*((key.name, key.type) for key in self.keys), (start, self.times.type)])
+            return key_hash(
+                [*((key.name, key.type) for key in self.keys), (start, self.times.type)],
+                self.times.history.surrogate_type,
+            )
         if option == "valid_to":
             return self.times.written_end(next_start)
         if option == "is_current":

@@ -42,7 +42,7 @@ class Rejects(Facts, template="rejects.sql.j2"):
             session=session,
             target=".".join(spec.target_parts),
             quarantine=sql.quote_parts(parts),
-            schema=sql.quote_parts(parts[:-1]) if len(parts) > 1 else None,
+            schema=sql.quote_parts(parts[:-1]) if len(parts) > 1 and spec.table.create_schema else None,
             rules=tuple(rule for rule in rows.expected if rule.quarantined),
             content=(*names_of(source.fields), *source.own_time, *(["_scd_sets"] if spec.source.sets else [])),
         )

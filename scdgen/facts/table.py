@@ -26,6 +26,8 @@ class Create(Facts, template="create.sql.j2"):
     """The quoted name of its schema, which is created; ``None`` if its name has none."""
     columns: tuple[Target, ...]
     """All columns of the table."""
+    primary_key: tuple[str, ...]
+    """The quoted names of the columns of its primary key; empty without one."""
     partition_by: tuple[str, ...]
     """The quoted names of the partition columns."""
     separates_open: bool
@@ -49,8 +51,9 @@ class Create(Facts, template="create.sql.j2"):
         return cls(
             head=Head.of(spec),
             target=source.target,
-            schema=sql.quote_parts(parts[:-1]) if len(parts) > 1 else None,
+            schema=sql.quote_parts(parts[:-1]) if len(parts) > 1 and table.create_schema else None,
             columns=columns,
+            primary_key=tuple(map(sql.quote, _primary_key(spec))) if table.primary_key else (),
             partition_by=tuple(map(sql.quote, spec.partitions)),
             separates_open=spec.separates_open,
             cluster_by=tuple(map(sql.quote, table.cluster_by)),
@@ -59,6 +62,15 @@ class Create(Facts, template="create.sql.j2"):
             properties=literals(_table_properties(spec, columns)),
             unknown=Unknown.of(source, columns),
         )
+
+
+def _primary_key(spec: Spec) -> tuple[str, ...]:
+    """Return the columns that identify a row: with ``history.recorded``, a version is in several."""
+    names = dict(spec.history_columns)
+    if "surrogate_key" in names and not spec.recorded:
+        return (names["surrogate_key"],)
+    recorded = [name for option, name in spec.recorded_columns if option == "from"]
+    return (*spec.keys, *([names["valid_from"]] if "valid_from" in names else []), *recorded)
 
 
 def _table_properties(spec: Spec, columns: tuple[Target, ...]) -> dict[str, str]:

@@ -80,7 +80,8 @@ def _take_out(found: dict[str, Any], place: Location) -> None:
         if isinstance(holder, dict) and step not in holder:
             return
         holder = holder[step]
-    holder.pop(place[-1], None)
+    if isinstance(holder, dict):  # not the short form of a part
+        holder.pop(place[-1], None)
 
 
 def from_json(text: str) -> Spec | None:

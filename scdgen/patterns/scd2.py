@@ -197,9 +197,11 @@ class Scd2(Pattern):
             ((), ("keys",)) if spec.reads_snapshot else ((), until) if until else (("deletes",), ())
         )
         flagged = flag.type if flag else ""
+        surrogate, hashes = history.surrogate_type, {"string": "SHA-256", "bigint": "xxhash64"}
         described: dict[str, tuple[str, str, bool, tuple[Inputs, ...], tuple[Inputs, ...]]] = {
             "surrogate_key": (
-                "STRING", "SHA-256 of the key and the start; one per version", True, ("keys", "time"), (),
+                surrogate.upper(), f"{hashes[surrogate]} of the key and the start; one per version", True,
+                ("keys", "time"), (),
             ),
             "valid_from": (time, "Start of the version, inclusive", True, ("time",), ()),
             "valid_to": (time, ends, closed, ("time", *until, *run), ("changes",)),
@@ -291,6 +293,9 @@ class Scd2(Pattern):
             known["no_overlap"],
             known["contiguous"] if gap_action or not may_delete else None,
             replace(known["unique_start"], columns=(*keys, times.start)),
+            replace(known["unique_surrogate_key"], columns=(columns["surrogate_key"],))
+            if spec.history.surrogate_type == "bigint"
+            else None,
             known["end_after_start"],
             known["no_repeat"] if skips else None,
             (replace(known["flag_matches_end"], why=by_run) if times.by_run else known["flag_matches_end"])

@@ -20,6 +20,7 @@ from scdgen.compile.compile import Compiled, param_texts
 from scdgen.compile.queries import ParamValues, source_counts, taken_query
 from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
+from scdgen.engine.session import require_primary_keys
 from scdgen.engine.spark3 import require_types, session_of, with_variables
 from scdgen.errors import UsageError
 from scdgen.model.spec import Spec, choose_feeds
@@ -173,6 +174,7 @@ class Runner:
             what = f"{spec.target} has no members.inferred; add it to the spec, or leave this out"
             raise UsageError(what, option=INFER)
         require_types(self.spark, spec)
+        require_primary_keys(self.spark, spec)
         with prepare(self._engine, spec, source, params) as prepared:
             require_times(self._engine, prepared, infer)
             yield prepared

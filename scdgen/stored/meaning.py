@@ -242,7 +242,7 @@ class _Changes:
             why = NEW_TABLES
             if option == "layout":
                 why = f"{NEW_TABLES}; {_REWRITE}"
-            elif not steps and self.new.keeps_history:
+            elif not steps and self.new.keeps_history and option not in {"primary_key", "create_schema"}:
                 why = f"{NEW_TABLES}; {_COPY}"
             yield Line(f"table.{option}", was, now, why, steps=tuple(steps))
 
@@ -271,5 +271,7 @@ def _rows_from(source: Source) -> str | None:
 def _table_options(spec: Spec) -> dict[str, str]:
     table = spec.table
     found = {"partition_by": ", ".join(table.partition_by), "cluster_by": ", ".join(table.cluster_by)}
+    found |= {"primary_key": "true"} if table.primary_key else {}
+    found |= {"create_schema": "false"} if not table.create_schema else {}
     found |= {f"properties.{name}": value for name, value in {**DEFAULT_PROPERTIES, **table.properties}.items()}
     return {name: value for name, value in {**found, "location": table.location}.items() if value}

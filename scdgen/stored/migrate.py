@@ -15,7 +15,7 @@ from scdgen.compile.render import Compiler
 from scdgen.compile.statements import cut
 from scdgen.errors import STATEMENT, UsageError
 from scdgen.facts.base import Facts
-from scdgen.facts.columns import Target, hash_of, row_hash
+from scdgen.facts.columns import Target, key_hash, row_hash
 from scdgen.facts.history import Times
 from scdgen.facts.sequence import sequence_type
 from scdgen.model.registry import RECORDED, TRACKED, names_as_json
@@ -222,8 +222,7 @@ def set_tracked(spec: Spec) -> Step:
 
 def rehash(spec: Spec, option: str = "row_hash") -> Iterator[Step]:
     """Compute ``row_hash`` or ``surrogate_key`` of stored versions again."""
-    name = getattr(spec.history, option) if spec.keeps_history else None
-    if name:
+    if name := dict(spec.history_columns).get(option):
         yield Step("update", sql.quote(name), _history_value(spec, option))
 
 
@@ -236,7 +235,7 @@ def add_history_column(spec: Spec, option: str, name: str) -> Iterator[Step]:
         yield Step("add", column, type=flag.type)
         yield Step("update", column, flag_value(spec))
     elif option in {"surrogate_key", "row_hash"}:
-        yield Step("add", column, type="STRING")
+        yield Step("add", column, type=spec.history.surrogate_type.upper() if option == "surrogate_key" else "STRING")
         yield Step("update", column, _history_value(spec, option))
     # Stored versions were written without the option, so none of them is one.
     elif option in {"deleted", "inferred"}:
@@ -266,7 +265,8 @@ def flag_value(spec: Spec) -> str:
 def _history_value(spec: Spec, option: str) -> str:
     if option == "surrogate_key":
         times = Times(spec)
-        return hash_of([*((sql.quote(key), spec.columns[key].type) for key in spec.keys), (times.start, times.type)])
+        keys = ((sql.quote(key), spec.columns[key].type) for key in spec.keys)
+        return key_hash([*keys, (times.start, times.type)], spec.history.surrogate_type)
     return row_hash((sql.quote(name), spec.columns[name].type) for name in spec.tracked)
 
 

@@ -266,7 +266,8 @@ class _Comparison:
             why = "stored rows belong together by the old key"
             yield Line("keys", old, new, why, True, fix, (*steps, *surrogate))
         elif [*map(str.lower, old)] != [*map(str.lower, new)] and surrogate:
-            why = f"the order is part of {self.spec.history.surrogate_key}, which stored rows have of the old one"
+            name = dict(self.spec.history_columns)["surrogate_key"]
+            why = f"the order is part of {name}, which stored rows have of the old one"
             yield Line("keys", old, new, why, steps=surrogate)
 
     def _takes_null(self, name: str) -> bool:
@@ -393,6 +394,10 @@ class _Comparison:
                 continue
             was, now = _written(self.present[name].type), self.targets[name].type
             place = f"{self._place(name)}.type"
+            if option == "surrogate_key":
+                fix = "write the old type, or another name for the column"
+                yield Line(place, was, now, _OLD_TYPE, True, fix)
+                continue
             if "<" in f"{was}{now}":
                 yield Line(place, was, now, _OLD_TYPE, True, "write the old type or name another target")
                 continue

@@ -32,7 +32,8 @@ _NAMES = {
     "DefaultColumnConstraint": "DEFAULT of a parameter", "Distinct": "DISTINCT", "Distribute": "DISTRIBUTE BY",
     "Div": "/", "Dot": ". of a value", "EQ": "=", "Exists": "EXISTS", "FileFormatProperty": "USING",
     "Filter": "FILTER", "GT": ">", "GTE": ">=", "Having": "HAVING", "IgnoreNulls": "IGNORE NULLS", "In": "IN",
-    "Interval": "INTERVAL", "Is": "IS NULL", "Limit": "LIMIT", "LocationProperty": "LOCATION", "LT": "<", "LTE": "<=", "Mod": "%",
+    "Interval": "INTERVAL", "Is": "IS NULL", "Limit": "LIMIT",
+    "LocationProperty": "LOCATION", "PrimaryKey": "PRIMARY KEY", "LT": "<", "LTE": "<=", "Mod": "%",
     "Mul": "*", "Neg": "-", "NEQ": "<>", "Not": "NOT", "NotNullColumnConstraint": "NOT NULL", "NullSafeEQ": "<=>",
     "OptionsProperty": "OPTIONS", "Or": "OR", "Order": "ORDER BY", "PartitionedByProperty": "PARTITIONED BY",
     "SchemaCommentProperty": "COMMENT", "Sub": "-", "Where": "WHERE", "Window": "OVER",
@@ -95,6 +96,28 @@ def statement(tree: exp.Expr) -> str:
     return names.get(type(tree), type(tree).__name__)
 
 
+def _parts_of(merge: exp.Merge) -> Iterator[tuple[str, exp.Expr]]:
+    """The parts of a MERGE outside of its source, each with the word that begins it."""
+    yield "ON", merge.args["on"]
+    for when in merge.args["whens"].expressions:
+        if condition := when.args.get("condition"):
+            yield "WHEN", condition
+        then = when.args["then"]
+        if isinstance(then, exp.Update):
+            yield from (("SET", assignment.expression) for assignment in then.expressions)
+        elif isinstance(then, exp.Insert):
+            yield "VALUES", then.expression
+
+
+def _reads_variable(part: exp.Expr) -> bool:
+    """Whether a part reads a variable of the session: a name without an alias, or with `session`.
+
+    >>> [_reads_variable(sqlglot.parse_one(text)) for text in ("t.a >= _scd_from", "t.a = s.a", "s.a > session.since")]
+    [True, False, True]
+    """
+    return any(column.table in ("", "session") for column in part.find_all(exp.Column))
+
+
 def _clauses(node: exp.Expr) -> Iterator[str]:
     kind = type(node).__name__
     if isinstance(node, exp.Select):
@@ -111,6 +134,8 @@ def _clauses(node: exp.Expr) -> Iterator[str]:
         yield "GROUP BY ALL" if node.args.get("all") else "GROUP BY"
     elif isinstance(node, exp.Lateral):
         yield "LATERAL VIEW" if node.args.get("view") else "LATERAL"
+    elif isinstance(node, exp.Merge):
+        yield from (f"variable in {place}" for place, part in _parts_of(node) if _reads_variable(part))
     elif isinstance(node, exp.When):
         then = node.args["then"]
         does = then.name if isinstance(then, exp.Var) else then.key.upper()

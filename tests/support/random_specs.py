@@ -370,6 +370,10 @@ def _scd2(rng: random.Random, seed: int, target: str, feed: str) -> Case:
         "on_delete": on_delete,
         "unchanged": unchanged,
     }  # fmt: skip
+    surrogate_type = "string"
+    if extras["surrogate_key"] and random.Random(f"{seed} surrogate").random() < 0.4:
+        surrogate_type = "bigint"
+        document["history"]["surrogate_key"] = {"name": "the_surrogate_key", "type": surrogate_type}
     if on_delete == "mark":
         document["history"]["deleted"] = "is_deleted"
     if open_end[0] == LAST_RUN:
@@ -396,7 +400,7 @@ def _scd2(rng: random.Random, seed: int, target: str, feed: str) -> Case:
     )  # fmt: skip
     how = Written(
         keys, list(columns), tracked, gap[1], open_end[1], flag[1], extras["row_hash"], extras["surrogate_key"],
-        extras["action"], on_delete == "mark",
+        extras["action"], on_delete == "mark", surrogate_type=surrogate_type,
     )  # fmt: skip
     return Case(seed, document, meaning, how, kind, feed == "snapshot", rng, deletes, sequenced)
 

@@ -18,6 +18,8 @@ from types import MappingProxyType
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from scdgen.duck.hashes import xxhash64
+
 Key = tuple[Any, ...]
 Values = dict[str, Any]
 
@@ -865,8 +867,8 @@ def superseded(held: Sequence[Held], history: History, run: int, row: Callable[[
     return [*found, *added]
 
 
-def sha256(values: Iterable[Any] | Mapping[str, Any]) -> str:
-    """SHA-256 of the texts of the values as JSON. For text, whole numbers, dates and times.
+def as_json(values: Iterable[Any] | Mapping[str, Any]) -> str:
+    """The texts of the values as JSON. For text, whole numbers, dates and times.
 
     A key and a start give an array; a row gives an object in the order of the names, without NULLs.
     """
@@ -881,7 +883,12 @@ def sha256(values: Iterable[Any] | Mapping[str, Any]) -> str:
         texts = {name: text(value) for name, value in sorted(values.items()) if value is not None}
     else:
         texts = [text(value) for value in values]
-    return hashlib.sha256(json.dumps(texts, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
+    return json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
+
+
+def sha256(values: Iterable[Any] | Mapping[str, Any]) -> str:
+    """SHA-256 of the values as JSON, as hex text."""
+    return hashlib.sha256(as_json(values).encode()).hexdigest()
 
 
 def in_utc(time: Any, zone: str) -> Any:
@@ -908,6 +915,7 @@ class Written:
     inferred: bool = False
     sequence: bool = False
     zone: str = "UTC"  # the time zone of the table
+    surrogate_type: str = "string"  # or bigint
 
 
 def shown_sequence(sequence: tuple[Any, ...] | None) -> Any:
@@ -923,7 +931,8 @@ def written(history: History, how: Written) -> list[tuple[Any, ...]]:
             values = {**dict(zip(how.keys, key, strict=True)), **version.values}
             row = [values[column] for column in how.columns]
             if how.surrogate_key:
-                row.append(sha256([*key, in_utc(version.start, how.zone)]))
+                content = [*key, in_utc(version.start, how.zone)]
+                row.append(xxhash64(as_json(content)) if how.surrogate_type == "bigint" else sha256(content))
             end = how.open_end
             if version.end is not None:
                 end = version.end if how.gap is None else version.end - how.gap

@@ -68,3 +68,19 @@ def test_job_stops_with_each_broken_check() -> None:
     with pytest.raises(Exception, match=r"c\.t: rows break .*known_name \(3\), .*no_repeat \(2\)"):
         fill(DAMAGED).execute(job)
     assert fill(SOUND).execute(job) == [("every check holds",)]
+
+
+def test_two_versions_with_one_number_are_found() -> None:
+    text = (
+        "target: c.t\npattern: scd2\nsource: {table: c.s, effective_at: at}\nkeys: [id]\n"
+        "columns: {id: int, name: string}\nhistory: {surrogate_key: {name: sk, type: bigint}, is_current: null}\n"
+    )
+    spec = load_spec_text(text)
+    plain = load_spec_text(text.replace("{name: sk, type: bigint}", "sk"))
+    assert "unique_surrogate_key" not in render(plain).checks
+    types = {"id": "INT", "name": "STRING", "sk": "BIGINT", "valid_from": "TIMESTAMP", "valid_to": "TIMESTAMP"}
+    database = Database()
+    database.create_schema("c")
+    rows: list[tuple[str | None, ...]] = [(key, "a", "7", "2024-01-01", None) for key in ("1", "2")]
+    database.put_text("c.t", types, list(types), rows)
+    assert [row[:2] for row in database.execute(render(spec).checks)] == [("unique_surrogate_key", 1)]

@@ -22,6 +22,7 @@ KNOWN = {
     *TABLE["constructs"],
     *(f"{name.upper()}()" for name in TABLE["functions"]),
     *TABLE["undocumented"],
+    *TABLE["unconfirmed"],
 }
 SEEDS = range(1, 31)
 
@@ -102,6 +103,19 @@ def test_table_of_constructs_is_complete() -> None:
     assert TABLE["functions"] == sorted(TABLE["functions"])
     for page in TABLE["pages"].values():
         assert set(page) == {"title", "path"} and re.fullmatch(r"/?[a-z_/-]+", page["path"])
+
+
+def test_deprecated_constructs_are_listed_with_the_reason() -> None:
+    assert TABLE["deprecated"].keys() <= TABLE["constructs"].keys()
+    for entry in TABLE["deprecated"].values():
+        assert set(entry) == {"since", "instead", "why"} and (ROOT / entry["why"]).exists()
+
+
+def test_unconfirmed_places_are_found_in_a_merge(unjudged: None) -> None:
+    assert TABLE["unconfirmed"].keys().isdisjoint(TABLE["constructs"])
+    spec = load(changed(BASES["2c"], "audit", {"updated_at": "changed", "inserted_at": "added"}))
+    found = constructs(render(spec).merge)
+    assert {"variable in ON", "variable in SET", "variable in VALUES"} <= found & TABLE["unconfirmed"].keys()
 
 
 def test_page_gives_the_minimum_runtime() -> None:

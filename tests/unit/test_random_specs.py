@@ -25,6 +25,8 @@ ELSEWHERE = {
     "quarantine": "tests/spark/test_partial_rows.py",
     "source.schema": "tests/spark/test_source_files.py",
     "table.time_zone": "tests/spark/test_environment.py",
+    "table.create_schema": "tests/unit/test_table_options.py",
+    "table.primary_key": "tests/unit/test_table_options.py",
     "lookups": "tests/spark/test_lookups.py",
     "members": "tests/spark/test_members.py",
     "audit": "tests/unit/test_duck_random.py",

@@ -52,7 +52,7 @@ history:
   gap: null
   is_current: is_current
   row_hash: null
-  surrogate_key: null
+  surrogate_key: {name: sk, type: bigint}
   action: null
   deleted: null
   sequence: {name: place, type: "struct<file: string, pos: bigint>"}
@@ -62,6 +62,8 @@ table:
   partition_by: [vcid_first_two]
   cluster_by: id
   layout: auto
+  create_schema: false
+  primary_key: true
   properties: {delta.enableDeletionVectors: true, delta.logRetentionDuration: 30 days, delta.columns: 3}
   time_zone: Europe/Oslo
   location: null

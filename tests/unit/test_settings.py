@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scdgen import EngineError, Runner, load_spec_text
-from scdgen.engine.session import refuses, set_while, strict
+from scdgen.engine.session import refuses, require_primary_keys, set_while, strict
 from scdgen.engine.spark3 import Substituting, require_types, with_variables
 from scdgen.run.delta import note_run, skip_known_batch
 from scdgen.run.stream import build_micro_batch
@@ -162,6 +162,16 @@ def test_spark_3_is_probed_for_variables() -> None:
     assert isinstance(with_variables(old), Substituting)
     with pytest.raises(RuntimeError, match="gone"):
         with_variables(broken)
+
+
+def test_primary_key_is_refused_where_the_engine_has_none() -> None:
+    text = "target: a.b\npattern: scd1\nsource: {table: landed}\nkeys: [id]\ncolumns: {id: int}\n"
+    spec = load_spec_text(f"{text}table: {{primary_key: true}}\n")
+    other = session(FakeConf(), "[UNRESOLVED_ROUTINE] Cannot resolve routine `current_version`")
+    require_primary_keys(session(FakeConf()), spec)  # Databricks has the function
+    require_primary_keys(other, load_spec_text(text))
+    with pytest.raises(EngineError, match=r"^a\.b: table\.primary_key: this engine has no primary keys"):
+        require_primary_keys(other, spec)
 
 
 @pytest.mark.parametrize("kind", ["variant", "array<struct<v:variant>>"])
