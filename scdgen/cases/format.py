@@ -246,10 +246,10 @@ class Case(Model):
             with located("batches", number, "feed"):
                 spec = self.spec_of(batch)
             with located("batches", number, "params"):
-                bind(spec, None, batch.params)
+                bind(spec, None, batch.params, finds_dates=True)
             if batch.rows is not None:
                 with located("batches", number, "rows"):
-                    bind(spec, "rows", batch.params)  # not of a join
+                    bind(spec, "rows", batch.params, finds_dates=True)  # not of a join
                     self._check_rows(batch)
 
     def spec_of(self, batch: Batch) -> Spec:

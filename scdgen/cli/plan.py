@@ -137,6 +137,9 @@ def format_plan(plan: PlanResult, unused: Sequence[str] = ()) -> str:
     more = ", ".join(_describe_more(plan))
     lines += [f"  {more}"] if more else []
     lines += [f"  columns not used: {', '.join(unused)}"] if unused else []
+    if plan.dates:
+        more = f", the first of {len(plan.dates)} dates: the others depend on it" if plan.dates[1:] else ""
+        lines.append(f"  the snapshot of {plan.dates[0]}{more}")
     lines += [f"  {describe_newer(plan.newer_snapshot)}"] if plan.newer_snapshot else []
     lines += [
         f"  column {name} is new: stored versions have NULL in it, so each key with a value changes"
@@ -184,6 +187,7 @@ def as_object(plan: PlanResult) -> dict[str, Any]:
         "max_deleted": plan.limit,
         "skipped": plan.skipped,
         **({"rejected": dict(plan.rejected)} if plan.rejected else {}),
+        **({"dates": list(plan.dates)} if plan.dates else {}),
         **({"newer_snapshot": plan.newer_snapshot} if plan.newer_snapshot else {}),
         "sample": [
             {

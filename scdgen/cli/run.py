@@ -35,7 +35,7 @@ from scdgen.errors import DataError, UsageError, line_and_status, nearest
 from scdgen.files.find import is_pattern
 from scdgen.model import graph
 from scdgen.model.graph import Step
-from scdgen.model.spec import Spec, choose_feeds
+from scdgen.model.spec import TAKEN, Spec, choose_feeds
 from scdgen.run.delta import new_run_id
 from scdgen.run.openlineage import OpenLineage, report_run
 from scdgen.url import Url, hide_secrets
@@ -126,7 +126,32 @@ def run(
             runner.require_fresh(spec, plans[spec.target])
 
         def merge(spec: Spec, given: Input) -> Counts:
-            values = given.params[spec.target]
+            planned, values = plans.get(spec.target), given.params[spec.target]
+            if not spec.needs_dates(planned.params if planned else values):
+                return merge_one(spec, given, values)
+            # Find the dates and refuse wrong ones before the first is merged; each is a run that can be undone.
+            with open_source(runner, spec, given.source, values, options) as rows:
+                dates = runner.find_dates(spec, rows, values)
+            run_id, counts = runner.run_id, None
+            for number, date in enumerate(dates, 1):
+                log.step(f"{number} of {len(dates)}: {spec.target}, {date}")
+                runner.run_id = new_run_id()
+                counts = {"taken_at": date, **merge_one(spec, given, {**values, TAKEN: date})}
+                if number < len(dates):
+                    show(Outcome(spec.target, counts=counts))
+            if counts is None:
+                log.step(f"{spec.target} has seen every date of the source")
+                counts = merge_one(spec, given, values)
+            runner.run_id = run_id
+            return counts
+
+        def show(outcome: Outcome) -> None:
+            if as_json:
+                click.echo(output.format_json(outcome.as_object() if several else outcome.counts))
+            elif outcome.counts is not None:
+                output.say(output.describe_run(outcome.target, outcome.counts))
+
+        def merge_one(spec: Spec, given: Input, values: dict[str, Any]) -> Counts:
             named = {"feed": spec.feed} if spec.feed else {}
             if by_file:
                 runner.run_id = new_run_id()  # so that each can be undone by itself
@@ -151,10 +176,7 @@ def run(
             if outcome.error is not None and not several:
                 raise outcome.error
             outcomes.append(outcome)
-            if as_json:
-                click.echo(output.format_json(outcome.as_object() if several else outcome.counts))
-            elif outcome.counts is not None:
-                output.say(output.describe_run(outcome.target, outcome.counts))
+            show(outcome)
             if outcome.error is not None:
                 report_error(outcome.error, debug, target=outcome.target)
     failures = [outcome.error for outcome in outcomes if outcome.error is not None]

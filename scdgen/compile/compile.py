@@ -23,7 +23,7 @@ from scdgen.facts.rejects import Rejects
 from scdgen.facts.table import Create
 from scdgen.facts.variables import param_variables
 from scdgen.facts.views import Lookups, Views
-from scdgen.model.spec import Spec
+from scdgen.model.spec import TAKEN, Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.sql.literal import find_form, value_text
 from scdgen.sql.tokens import with_table
@@ -188,12 +188,13 @@ def param_texts(params: Mapping[str, object]) -> dict[str, str]:
     return {name: value_text(value) for name, value in params.items() if value is not None}
 
 
-def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
+def bind(spec: Spec, view: str | None, params: Mapping[str, object], finds_dates: bool = False) -> Spec:
     """Replace the source with a view, and the params' defaults with values.
 
     A value becomes a text literal that is cast to the param's type; no value can become SQL. Raises
     :class:`UsageError` for a view instead of a join, for a param that the spec does not have, for a value that is not
-    valid for its type, and for params without value or default.
+    valid for its type, and for params without value or default. With ``finds_dates``, the param of ``snapshot.each``
+    needs none: a run looks for the dates.
     """
     if view is not None and spec.source.join:
         what = "source.join reads its tables, which no other source replaces"
@@ -219,7 +220,7 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
         changed["source"] = spec.source.model_copy(update=plain)
     bound = spec.model_copy(update=changed)
     # Report all params without a value at once.
-    needed = param_variables(bound)[1]
+    needed = [each for each in param_variables(bound)[1] if not (finds_dates and spec.each and each[0] == TAKEN)]
     if needed:
         line = "{}: the param '{}' ({}) has no value; pass {}"
         raise UsageError(line.format(spec.origin, name, kind, param_argument(name, "=...")) for name, kind in needed)
@@ -234,7 +235,7 @@ def bind_each(specs: Sequence[Spec], given: Mapping[str, V], source: str | None 
     """
     # A single spec takes all values, and says which of them it does not know.
     if len(specs) == 1:
-        bind(specs[0], source, given)
+        bind(specs[0], source, given, finds_dates=True)
     declared = dict.fromkeys(name for spec in specs for name in spec.params)
     for name in given:
         if name not in declared:
@@ -245,7 +246,7 @@ def bind_each(specs: Sequence[Spec], given: Mapping[str, V], source: str | None 
     missing: list[str] = []
     for spec in specs:
         try:
-            bind(spec, None, own[spec.target])
+            bind(spec, None, own[spec.target], finds_dates=True)
         except UsageError as error:
             missing += error.lines
     if missing:

@@ -101,7 +101,8 @@ def lineage(spec: Spec) -> Lineage:
     # 5. The decisions about whole rows.
     inferred = spec.members.inferred
     left_out = seen.inputs(given.delete_when) if given.delete_when and spec.deletes == "ignore" else ()
-    read = _all([seen.inputs(given.where) if given.where else (), left_out, seen.conditions_of_join()])
+    dated = seen.inputs(spec.each) if spec.each else ()
+    read = _all([seen.inputs(given.where) if given.where else (), dated, left_out, seen.conditions_of_join()])
     rules = (
         ("which rows are read", read),
         ("which rows are deletes", deletes),

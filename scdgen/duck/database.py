@@ -17,7 +17,8 @@ from sqlglot import exp
 
 from scdgen import sql
 from scdgen.compile.compile import Compiled, bind, compile_spec
-from scdgen.compile.queries import CheckAll, check_all, source_rows, typed_values
+from scdgen.compile.dates import Seen, dates_query, no_dates, undated
+from scdgen.compile.queries import CheckAll, ParamValues, check_all, source_rows, typed_values
 from scdgen.compile.render import Compiler, read_file
 from scdgen.compile.steps import Existing, Part, Step, list_steps
 from scdgen.duck.hashes import xxhash64
@@ -29,7 +30,7 @@ from scdgen.errors import DataError, EngineError
 from scdgen.facts.row_rules import left_out
 from scdgen.facts.sequence import SEQUENCE
 from scdgen.facts.variables import param_variables
-from scdgen.model.spec import Spec
+from scdgen.model.spec import TAKEN, Spec
 from scdgen.patterns.pattern import pattern_of
 
 Row = tuple[Any, ...]
@@ -93,6 +94,16 @@ class Merged:
     skipped: int = 0
     rejected: Mapping[str, int] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, results: Sequence[Merged]) -> Merged:
+        """Add up the results of several runs."""
+        rejected: Counter[str] = Counter()
+        for each in results:
+            rejected.update(each.rejected)
+        summed = (sum(getattr(each, name) for each in results) for name in ("inserted", "updated", "deleted"))
+        inferred, skipped = (sum(getattr(each, name) for each in results) for name in ("inferred", "skipped"))
+        return cls(*summed, inferred, skipped, dict(rejected))
+
 
 class Database:
     """A database in memory, with its own session.
@@ -109,6 +120,7 @@ class Database:
         self._checks: dict[str, CheckAll] = {}
         self._given: dict[str, dict[str, str]] = {}  # query of a table that was put -> Spark's types of its columns
         self._has_local = False
+        self._seen: dict[str, Seen] = {}  # target, and its source -> the dates of snapshots that it has seen
 
     def _open(self) -> None:
         self._db = duckdb.connect(config=_CONFIG)
@@ -123,6 +135,7 @@ class Database:
     def clear(self) -> None:
         """Drop every table, view, function and variable, and keep what was compiled and translated."""
         self._judged.clear()  # which depends on the tables
+        self._seen.clear()
         self._given.clear()
         self._has_local = False
         self._translator.forget()
@@ -275,6 +288,8 @@ class Database:
     ) -> Merged:
         """Create or widen the table and merge, in one transaction: a failure leaves every table unchanged.
 
+        With ``snapshot.each``, and without its param, each date is one, and the result has the sums.
+
         Args:
             spec: the table's spec, for one of its feeds.
             view: a table whose rows replace the spec's source.
@@ -286,6 +301,9 @@ class Database:
             SpecError, UsageError: the spec or a param is wrong.
             DataError: the data breaks a rule.
         """
+        if spec.needs_dates(params or {}):
+            dates = self.find_dates(spec, view, params)
+            return Merged.of([self.run(spec, view, {**(params or {}), TAKEN: date}, infer) for date in dates])
         compiled = self.compile(spec, view, params)
         self._aim(spec)
         # Refuse numbers as times, as Spark's runner does, and values that DuckDB would order in another way.
@@ -303,13 +321,41 @@ class Database:
                     self.execute(step.statements)
             raise
         self._db.execute("COMMIT")
+        if spec.each is not None:
+            self._seen[self._name_seen(spec)] = self._find_seen(spec).add(self._read_date())
         return result
+
+    def find_dates(
+        self, spec: Spec, view: str | None = None, params: Mapping[str, object] | None = None
+    ) -> tuple[str, ...]:
+        """Return the dates of the snapshots that a run would merge; the arguments are those of :meth:`run`."""
+        bound = self.compile(undated(spec), view, params).spec
+        for variable in param_variables(bound)[0]:
+            self.execute(f"DECLARE OR REPLACE VARIABLE {variable.name} {variable.type}")
+            self.execute(f"SET VARIABLE {variable.name} = {variable.value}")
+        rows = self.execute(self._compiler.render_query(dates_query(spec, bound)))
+        dates = self._find_seen(spec).choose(spec, [date for (date,) in rows])
+        if not dates and not self.columns(spec.target):
+            raise no_dates(spec)
+        return dates
+
+    def _find_seen(self, spec: Spec) -> Seen:
+        return self._seen.get(self._name_seen(spec), Seen())
+
+    @staticmethod
+    def _name_seen(spec: Spec) -> str:
+        return f"{spec.target} {spec.feed}"
+
+    def _read_date(self) -> str:
+        return str(self.execute(self._compiler.render_query(ParamValues((sql.variable(TAKEN),))))[0][0])
 
     def _play(self, steps: Iterable[Step], compiled: Compiled, played: list[Part]) -> Merged:
         result = Merged()
         for step in steps:
             if step.part is Part.MERGE:
                 self._require_choice(compiled.spec)
+                if compiled.spec.each is not None:
+                    self._find_seen(compiled.spec).require_newest(compiled.spec, self._read_date())
             rows = self.execute(step.statements)
             match step.part:
                 case Part.MEMBERS:
@@ -327,7 +373,13 @@ class Database:
     def plan(
         self, spec: Spec, view: str | None = None, params: Mapping[str, object] | None = None
     ) -> Mapping[str, int]:
-        """Return the counts of plan.sql, in the words of a result; the arguments are those of :meth:`run`."""
+        """Return the counts of plan.sql, in the words of a result; the arguments are those of :meth:`run`.
+
+        With ``snapshot.each``, and without its param, they are those of the first date that a run would merge.
+        """
+        if spec.needs_dates(params or {}):
+            dates = self.find_dates(spec, view, params) or self._find_seen(spec).dates[-1:]
+            return self.plan(spec, view, {**(params or {}), TAKEN: dates[0]})
         compiled = self.compile(spec, view, params)
         self._aim(spec)
         steps = list_steps(compiled, self._find_stored(spec))

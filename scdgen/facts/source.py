@@ -9,7 +9,7 @@ from scdgen import sql
 from scdgen.facts.columns import Field, cast
 from scdgen.facts.convert import convert
 from scdgen.facts.sequence import sequence_casts
-from scdgen.model.spec import Column, Spec
+from scdgen.model.spec import TAKEN, Column, Spec
 from scdgen.sql.layout import all_true
 from scdgen.sql.literal import length_of, value_text
 from scdgen.sql.tokens import Conversion, find_conversion
@@ -131,6 +131,8 @@ def time_texts(spec: Spec) -> Iterator[tuple[str, str]]:
         yield "effective_at", spec.source.effective_at
     if spec.source.effective_until is not None:
         yield "effective_until", spec.source.effective_until
+    if spec.each is not None:
+        yield "snapshot.each", spec.each
 
 
 def time_casts(spec: Spec) -> list[SourceCast]:
@@ -200,7 +202,14 @@ def predicates(spec: Spec) -> list[str]:
     found = [sql.expression(spec.source.where).condition] if spec.source.where is not None else []
     if spec.source.delete_when is not None and spec.deletes == "ignore":
         found.append(f"NOT {deleted_expression(spec)}")
+    if spec.each is not None:
+        found.append(f"{date_of_row(spec)} = {sql.variable(TAKEN)}")
     return found
+
+
+def date_of_row(spec: Spec) -> str:
+    """Return the date of a row's snapshot (``snapshot.each``), in the type of the param that chooses one."""
+    return cast(sql.expression(spec.each or "NULL").text, spec.params[TAKEN].type)
 
 
 def partition_keys(spec: Spec) -> list[str]:

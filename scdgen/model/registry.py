@@ -28,7 +28,7 @@ Found = Iterator[tuple[Location, str]]
 # Table properties with what the stored rows depend on: a run compares them to see whether the spec has changed.
 PREFIX = "scdgen."
 PATTERN, KEYS, HISTORY, TRACKED = (f"{PREFIX}{name}" for name in ("pattern", "keys", "history", "tracked"))
-TIME_ZONE, RECORDED = f"{PREFIX}time_zone", f"{PREFIX}recorded"
+TIME_ZONE, RECORDED, DATES = f"{PREFIX}time_zone", f"{PREFIX}recorded", f"{PREFIX}dates"
 
 
 class PatternRules:

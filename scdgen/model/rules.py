@@ -8,7 +8,7 @@ from scdgen import sql
 from scdgen.errors import describe_one_name, nearest
 from scdgen.model.option import Rows, sql_texts, walk
 from scdgen.model.registry import PREFIX, pattern_names, rules_of
-from scdgen.model.spec import RESERVED_PREFIX, Spec, locate_history_column
+from scdgen.model.spec import RESERVED_PREFIX, TAKEN, Snapshot, Spec, locate_history_column
 from scdgen.sql.dates import find_literal_patterns, find_mistake
 from scdgen.sql.expression import find_paths
 from scdgen.sql.literal import find_form, length_of, value_text
@@ -159,6 +159,24 @@ def _snapshot(spec: Spec) -> Found:
             hint = nearest(name, names) or f"; the columns are {', '.join(names)}"
             message = f"scope: '{name}' is not a column of the target{hint}"
             yield ("snapshot", "scope"), message
+    if spec.snapshot and spec.snapshot.each is not None and spec.reads_snapshot:
+        yield from _each(spec, spec.snapshot)
+
+
+def _each(spec: Spec, snapshot: Snapshot) -> Found:
+    place = ("snapshot", "each")
+    if snapshot.taken_at != f":{TAKEN}":
+        yield ("snapshot", "taken_at"), "taken_at: not with each, which gives the time of each snapshot; remove one"
+    kind = spec.history.type.upper() if spec.keeps_history else "TIMESTAMP"
+    if (param := spec.params[TAKEN]).type != kind or param.default is not None:
+        yield (
+            ("params", TAKEN),
+            f"'{TAKEN}' is the param of snapshot.each, a {kind} without default; name yours otherwise",
+        )
+    if snapshot.scope is not None and sql.expression(snapshot.scope).params:
+        yield place, "each: not with a scope that reads a param: the table keeps one list of dates; remove one of them"
+    if spec.stream is not None:
+        yield place, "each: not with stream, where a micro-batch has only a part of a snapshot; remove one of them"
 
 
 def _versions(spec: Spec) -> Found:

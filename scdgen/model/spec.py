@@ -40,6 +40,7 @@ from scdgen.sql.zones import time_zone
 RESERVED_PREFIX = "_scd_"
 TYPE_FORMAT = "spark-type"  # in the JSON Schema, where one definition replaces each Spark type
 CLOCK = "current_timestamp()"
+TAKEN = "taken_at"  # the param that `snapshot.each` declares: the date of one snapshot
 DEFAULT_PROPERTIES = {"delta.enableDeletionVectors": "true"}  # of the table, unless table.properties says otherwise
 
 
@@ -614,6 +615,11 @@ class Snapshot(Model):
     taken_at: Annotated[Expression, Option(over=Rows.NONE, may_vary=True, needs=Need.DELETES)] = Field(
         default="current_timestamp()", description="When the snapshot was taken."
     )
+    each: Annotated[Expression | None, Option(over=Rows.SOURCE, needs=Need.DELETES, in_json="if_set")] = Field(
+        default=None,
+        description="The column with the date of a row, if the source has several snapshots: a run merges those that "
+        "the table has not seen, in their order, each by itself. It declares the param `taken_at`, which chooses one.",
+    )
     scope: Annotated[Expression | None, Option(over=Rows.TARGET, may_vary=True, needs=Need.DELETES)] = Field(
         default=None,
         description="Over target columns: the part of the table that the snapshot covers; null for all of it. A row "
@@ -970,6 +976,22 @@ class Spec(Model):
         ),
     ] = Field(default=None, description="For `scdgen stream`.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _date_each(cls, data: object) -> object:
+        """Declare the param of ``snapshot.each``, and take it for the time of the snapshot."""
+        snapshot = data.get("snapshot") if isinstance(data, dict) else None
+        each = snapshot.get("each") if isinstance(snapshot, dict) else getattr(snapshot, "each", None)
+        if not isinstance(data, dict) or each is None:
+            return data
+        history = data.get("history") if data.get("pattern") == "scd2" else None
+        kind = history.get("type") if isinstance(history, dict) else getattr(history, "type", None)
+        if isinstance(snapshot, dict):
+            snapshot = {"taken_at": f":{TAKEN}", **snapshot}
+        params = data.get("params") or {}
+        declared = {TAKEN: kind or "timestamp", **params} if isinstance(params, dict) else params
+        return {**data, "snapshot": snapshot, "params": declared}
+
     # The file of the spec, as given; for the header of generated files and for messages.
     _origin: str = PrivateAttr(default="inline")
     # Of a spec of one of several sources: the name of that source, and the spec with all of them.
@@ -1084,6 +1106,15 @@ class Spec(Model):
     def reads_snapshot(self) -> bool:
         """Whether the source is a full extract."""
         return self.source.feed == "snapshot"
+
+    @property
+    def each(self) -> str | None:
+        """Return the expression of the date of a row, if the source has several snapshots."""
+        return self.snapshot.each if self.snapshot and self.reads_snapshot else None
+
+    def needs_dates(self, params: Iterable[str]) -> bool:
+        """Whether a run with these params looks for the dates of its snapshots."""
+        return self.each is not None and TAKEN not in params
 
     @property
     def reads_versions(self) -> bool:

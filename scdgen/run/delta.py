@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scdgen import arguments, sql
+from scdgen.compile.dates import order_times
 from scdgen.engine.session import set_while
 from scdgen.errors import DataError, EngineError, ScdgenError
-from scdgen.facts.refusals import SOURCE_CHANGED
+from scdgen.facts.refusals import ADVICE, SOURCE_CHANGED
 from scdgen.model.spec import Spec
 from scdgen.version import __version__
 
@@ -199,6 +200,16 @@ def compares_snapshots(spec: Spec) -> bool:
     )
 
 
+def require_newest_snapshot(spec: Spec, newer: str) -> None:
+    """Raise :class:`DataError` if an older snapshot would withdraw what has begun since; ``newer`` is the later time.
+
+    Only rows with times of their own do that (docs/decisions/0020-announced-versions.md).
+    """
+    if newer and spec.keeps_history and spec.source.effective_at is not None:
+        what = f"a snapshot taken later, {newer}, is already in the table, and this one would withdraw what began since"
+        raise DataError(what, rule="taken_at", place=spec.target, fix=ADVICE["taken_at"])
+
+
 def find_newer_snapshot(log: Sequence[Commit], taken: str) -> str:
     """Find the time of the newest snapshot in a log, newest commit first; empty if it was not taken after ``taken``.
 
@@ -211,15 +222,10 @@ def find_newer_snapshot(log: Sequence[Commit], taken: str) -> str:
         if commit.run in undone:
             continue
         if commit.rewound:
-            left = min(left or commit.rewound, commit.rewound, key=_order_times)
-        elif commit.taken and (not left or _order_times(commit.taken) <= _order_times(left)):
-            newest = max(newest, commit.taken, key=_order_times)
+            left = min(left or commit.rewound, commit.rewound, key=order_times)
+        elif commit.taken and (not left or order_times(commit.taken) <= order_times(left)):
+            newest = max(newest, commit.taken, key=order_times)
     return newest if newest != taken else ""
-
-
-def _order_times(text: str) -> tuple[int, str]:
-    """Order times by their text, but numbers (``history.type: bigint``) by their value."""
-    return (int(text), "") if text.lstrip("-").isdigit() else (0, text)
 
 
 def read_detail(spark: SparkSession, table: str) -> Row:

@@ -11,13 +11,14 @@ from typing import Any
 
 from scdgen import sql
 from scdgen.compile.compile import Compiled
-from scdgen.compile.queries import taken_query
+from scdgen.compile.dates import note_dates
+from scdgen.compile.queries import ParamValues, taken_query
 from scdgen.compile.steps import Existing, Part, Step, list_steps
 from scdgen.engine.engine import Engine, SourceCounts
 from scdgen.errors import DataError
 from scdgen.facts.columns import Target
 from scdgen.facts.counts import describe_newer
-from scdgen.model.spec import Spec
+from scdgen.model.spec import TAKEN, Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run import delta
 from scdgen.run.checks import check_table, require_passed
@@ -106,7 +107,10 @@ class Attempt:
         with self.table.restore_on_failure(self.created, versions, self.noted):
             for step in self.steps:
                 self.play(step)
-            return self.read_back()
+            result = self.read_back()
+            if self.spec.each is not None:
+                self._note_date()
+            return result
 
     def fit(self) -> None:
         """Find whether the table exists and fits the spec, and list the statements of the run.
@@ -139,8 +143,8 @@ class Attempt:
                 added = {sql.unquote(column.name) for column in self.additions}
                 self._create_views(step, self.spec.columns.keys() - added, always=self.created)
             case Part.VARIABLES:
-                # Counting the source needs them, too.
-                if not self.needless or any(self._of(Part.COUNTS)):
+                # Counting the source needs them, too, as does the date of its snapshot.
+                if not self.needless or any(self._of(Part.COUNTS)) or self.spec.each is not None:
                     self.engine.execute(step.statements)
             case Part.COUNTS:
                 self.source_counts = self.engine.count_source(self.compiled.spec, step.statements[0])
@@ -197,17 +201,37 @@ class Attempt:
 
     def _merge(self, merge: str) -> dict[str, Any]:
         """Run the MERGE, and return the counts of its row; Delta returns none for a batch that it skips."""
+        if self.spec.each is not None:
+            self.table.read_dates(self.spec).require_newest(self.spec, self._read_date())
         with self.job.around_merge(), self._note_taken():
             rows = self.engine.spark.sql(merge).collect()
         return rows[0].asDict() if rows else {}
 
     def _note_taken(self) -> AbstractContextManager[object]:
-        """Add the time of the snapshot to the commits of this block; a custom template may not have its variable."""
+        """Add the time of the snapshot to the commits of this block; a custom template may not have its variable.
+
+        Raises :class:`DataError` if it is older than the table, and would take back what began since.
+        """
         query = taken_query(self.compiled.spec)
         if not self.noted or query is None or not self.compiled.files.merge.declares(query.name):
             return contextlib.nullcontext()
-        taken = self.engine.query(query).collect()[0][0]
-        return delta.note_run(self.engine.spark, self.spec, self.noted, taken=str(taken))
+        taken = str(self.engine.query(query).collect()[0][0])
+        if not self.created and self.spec.source.effective_at and delta.compares_snapshots(self.spec):
+            newer = delta.find_newer_snapshot(self.table.read_newest(), taken)
+            delta.require_newest_snapshot(self.spec, newer)
+        return delta.note_run(self.engine.spark, self.spec, self.noted, taken=taken)
+
+    def _note_date(self) -> None:
+        """Keep the date of the snapshot in the table's properties, by a commit of the same run.
+
+        If the run is killed before, the next one merges the snapshot again, which changes nothing.
+        """
+        date, seen = self._read_date(), self.table.read_dates(self.spec)
+        if date not in seen.dates or not seen.whole:
+            self.engine.query(note_dates(self.spec, seen.add(date))).collect()
+
+    def _read_date(self) -> str:
+        return str(self.engine.query(ParamValues((sql.variable(TAKEN),))).collect()[0][0])
 
     def _require_planned(self, watch: Watch, commits: Sequence[delta.Commit], last: delta.Commit) -> None:
         """Take the MERGE back, and raise :class:`DataError`, if it may have read what changed after the plan.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
 
 from scdgen.facts.counts import REFRESHED, Counts
@@ -69,6 +70,34 @@ class RunResult:
         refreshed = (commit.refreshed or 0) if commit and merged else 0
         wrote = commit if merged or altered else None
         return cls(target, inserted, updated - refreshed, deleted, seconds=0, refreshed=refreshed, commit=wrote, **more)
+
+    @classmethod
+    def of_dates(cls, results: Sequence[RunResult]) -> RunResult:
+        """Add up the results of the snapshots of several dates, in their order; the ids are those of the last."""
+        first, last = results[0], results[-1]
+
+        def total(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+            summed: Counter[str] = Counter()
+            for each in counts:
+                summed.update(each)
+            return dict(summed)
+
+        known = [each.rows_in for each in results if each.rows_in is not None]
+        return replace(
+            last,
+            inserted=sum(each.inserted for each in results),
+            updated=sum(each.updated for each in results),
+            deleted=sum(each.deleted for each in results),
+            refreshed=sum(each.refreshed for each in results),
+            skipped=sum(each.skipped for each in results),
+            retries=sum(each.retries for each in results),
+            seconds=sum(each.seconds for each in results),
+            created=first.created,
+            added=first.added,
+            rows_in=sum(known) if known else None,
+            rejected=total(each.rejected for each in results),
+            planned=total(each.planned for each in results),
+        )
 
     def as_counts(self, spec: Spec) -> dict[str, Any]:
         """The counts of a run with ``count``, which the command line prints.
@@ -158,6 +187,8 @@ class PlanResult(Sequence["Row"]):
     """The share of the current keys that may be deleted; ``None`` for all."""
     rejected: Mapping[str, int] = field(default_factory=dict)
     """Expectation -> number of rows that it leaves out."""
+    dates: tuple[str, ...] = ()
+    """With ``snapshot.each``, the dates that a run would merge in this order; the plan is that of the first."""
     newer_snapshot: str = ""
     """The time of a snapshot that was merged before and taken after this one; empty without one."""
     added: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from typing import Any
 from scdgen import sql
 from scdgen.arguments import REWIND_TO as TO
 from scdgen.compile.compile import bind
+from scdgen.compile.dates import note_dates
 from scdgen.compile.queries import require_rewindable, rewind_counts, rewind_rows, rewind_script
 from scdgen.compile.steps import list_own
 from scdgen.engine.engine import Engine
@@ -82,6 +83,11 @@ def rewind(
             removed, written = int(rows[0]["num_deleted_rows"]), int(rows[0]["num_updated_rows"])
             reopened = found.reopened if _writes_run(spec) else written
             version = table.read_newest(run_id, several=False)[0].version
+            # Dates of snapshots after the time are to be merged again.
+            for feed in spec.feeds:
+                if feed.each is not None and (seen := table.read_dates(feed)).until(time) != seen:
+                    with delta.note_run(engine.spark, spec, run_id, rewound=time):
+                        engine.query(note_dates(feed, seen.until(time))).collect()
             return replace(found, removed=removed, reopened=reopened, version=version, run_id=run_id)
 
     return retry(spec.target, limit, attempt, partial(delta.clear_unfinished, engine.spark))[0]

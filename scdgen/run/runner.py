@@ -17,13 +17,15 @@ from typing import TYPE_CHECKING
 from scdgen import sql
 from scdgen.arguments import INFER
 from scdgen.compile.compile import Compiled, param_texts
+from scdgen.compile.dates import dates_query, no_dates, undated
 from scdgen.compile.queries import ParamValues, source_counts, taken_query
 from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
 from scdgen.engine.session import require_primary_keys
 from scdgen.engine.spark3 import require_types, session_of, with_variables
 from scdgen.errors import UsageError
-from scdgen.model.spec import Spec, choose_feeds
+from scdgen.facts.variables import param_variables
+from scdgen.model.spec import TAKEN, Spec, choose_feeds
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run import delta
 from scdgen.run.checks import check_table
@@ -94,6 +96,8 @@ class Runner:
     ) -> RunResult:
         """Create the table if it does not exist, and merge, as one unit: a failure leaves every table unchanged.
 
+        With ``snapshot.each``, and without its param, the snapshot of each date is a unit, and the result is their sum.
+
         Args:
             spec: the table's spec.
             source: rows to merge instead of the spec's source. The run uses their session, which for a micro-batch of
@@ -120,6 +124,8 @@ class Runner:
                 raise UsageError("is not part of a plan; run it without one first", option=INFER)
             count, params = True, plan.require_params(params or {})
             watch = own.require_fresh(spec, plan)
+        if spec.needs_dates(params or {}):
+            return own._run_dates(spec, source, params or {}, adopt, infer, count)
         with (
             own._record(spec) as record,
             own._report(record, source, infer) as reported,
@@ -134,6 +140,40 @@ class Runner:
             result = own._run(Job(record, prepared, adopt, infer, own._metrics is not None, read_plan, watch=watch))
             reported.counts = vars(result)
         return result
+
+    def _run_dates(
+        self, spec: Spec, source: DataFrame | None, params: Mapping[str, object], adopt: bool, infer: bool, count: bool
+    ) -> RunResult:
+        begin, results = time.monotonic(), list[RunResult]()
+        for date in self.find_dates(spec, source, params):
+            results.append(self.run(spec, source, {**params, TAKEN: date}, adopt, infer, count=count))
+        if results:
+            return RunResult.of_dates(results)
+        nothing = {**dict.fromkeys(pattern_of(spec).actions(spec), 0), "unchanged": 0} if count else {}
+        version = TargetTable(self.spark, spec).read_version()
+        return RunResult(spec.target, 0, 0, 0, version, False, time.monotonic() - begin, planned=nothing)
+
+    def find_dates(
+        self, spec: Spec, source: DataFrame | None = None, params: Mapping[str, object] | None = None
+    ) -> tuple[str, ...]:
+        """Find the dates of the snapshots that a run of a spec with ``snapshot.each`` would merge, in their order.
+
+        Raises :class:`DataError` if one of them is not later than those that the table has seen, or if the table does
+        not exist and the source has no date.
+        """
+        own, bare = self._on_session_of(source), undated(spec)
+        with prepare(own._engine, bare, source, params) as prepared, table_zone(own._engine, spec):
+            bound, table = prepared.compiled.spec, TargetTable(own.spark, spec)
+            query = dates_query(spec, bound)
+            with own._engine.ready(bound, prepared.rows):
+                for variable in param_variables(bound)[0]:
+                    own._engine.declare(variable)
+                own._engine.execute([query.rows.view] if query.rows.view else [])
+                found = [row[0] for row in own._engine.query(query).collect()]
+                dates = table.read_dates(spec).choose(spec, found)
+                if not dates and not table.exists():
+                    raise no_dates(spec)
+                return dates
 
     def run_once(
         self,
@@ -223,6 +263,8 @@ class Runner:
             rows: whether to read every version that the run would write or remove; the result is the sequence of them.
         """
         own, spec = self._on_session_of(source), spec.for_feed(feed)
+        if spec.needs_dates(params or {}):
+            return own._plan_dates(spec, source, params or {}, sample, rows)
         with own._prepare(spec, source, params) as prepared:
             bound = prepared.compiled.spec
             # Count skipped and rejected rows with a query of their own: the plan does not see them.
@@ -244,6 +286,14 @@ class Runner:
                 )
 
             return own._read_plan(read, spec, prepared)
+
+    def _plan_dates(
+        self, spec: Spec, source: DataFrame | None, params: Mapping[str, object], sample: int, rows: bool
+    ) -> PlanResult:
+        """Plan the first date that a run would merge; if there is none, the newest that the table has seen."""
+        dates = self.find_dates(spec, source, params)
+        date = dates[0] if dates else TargetTable(self.spark, spec).read_dates(spec).dates[-1]
+        return replace(self.plan(spec, source, {**params, TAKEN: date}, sample=sample, rows=rows), dates=dates)
 
     def _read_params(self, compiled: Compiled, given: Mapping[str, object]) -> dict[str, str]:
         """Read the values of the params as text, after the variables of the plan were set."""
@@ -279,7 +329,9 @@ class Runner:
         if query is None or not compiled.files.plan.declares(query.name) or not delta.compares_snapshots(spec):
             return ""
         taken = str(self._engine.query(query).collect()[0][0])
-        return delta.find_newer_snapshot(TargetTable(self.spark, spec).read_newest(), taken)
+        newer = delta.find_newer_snapshot(TargetTable(self.spark, spec).read_newest(), taken)
+        delta.require_newest_snapshot(spec, newer)
+        return newer
 
     def versions(
         self,

@@ -182,6 +182,9 @@ def _find_fed_specs(ordered: Sequence[Step]) -> list[Spec]:
         if not spec.rules.takes_parts(spec):
             what = f"feed: {spec.source.feed} needs all rows of a key, of which a micro-batch has a part"
             raise UsageError(f"{spec.origin}: {what}; use `scdgen run`")
+        if spec.each is not None:
+            what = "snapshot.each needs all rows of a date, of which a micro-batch has a part"
+            raise UsageError(f"{spec.origin}: {what}; use `scdgen run`")
     for spec in fed[1:]:
         if _name_source(spec) != _name_source(first):
             raise UsageError(

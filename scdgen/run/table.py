@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scdgen import sql
+from scdgen.compile.dates import Seen, property_of
 from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
 from scdgen.engine.session import as_written, is_as_written, read_zone, zone_while
@@ -20,7 +21,7 @@ from scdgen.errors import DataError
 from scdgen.facts.columns import Target
 from scdgen.model.registry import PREFIX, TIME_ZONE
 from scdgen.model.spec import Spec
-from scdgen.run.delta import Commit, read_detail, read_format, read_log, render_restore
+from scdgen.run.delta import Commit, find_newer_snapshot, read_detail, read_format, read_log, render_restore
 from scdgen.sql.types import read_json_type
 from scdgen.sql.zones import UTC_NAMES, same_zone
 from scdgen.stored.migrate import ADOPT, write_lines
@@ -92,6 +93,19 @@ class TargetTable:
         columns = [(field.name, kind, field.nullable) for field, kind in zip(fields, types, strict=True)]
         found = Stored.of_table(columns, self._read_properties())
         return found if found.adopted else replace(found, kind=self._read_kind())
+
+    def read_dates(self, spec: Spec) -> Seen:
+        """Read the dates that the table has seen of a source with ``snapshot.each``; none if it does not exist.
+
+        Without a list, it is the newest one in the log: before the spec had the option, each run may have merged one.
+        """
+        if not self.exists():
+            return Seen()
+        kept = self._read_properties().get(property_of(spec))
+        if kept is not None:
+            return Seen.read(kept)
+        newest = find_newer_snapshot(self.read_newest(), "")
+        return Seen((newest,), whole=False) if newest else Seen()
 
     def _read_properties(self) -> dict[str, str]:
         """The table's properties, those of scdgen as they were written.

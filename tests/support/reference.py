@@ -338,10 +338,10 @@ def merge_snapshot(history: History, rows: Iterable[Change], taken_at: Any, mean
     if len(gone) > meaning.max_deleted * len(live):
         raise RefusedError("max_deleted")
     for key in gone:
-        if not _withdraw(result[key], None, taken_at, meaning):
-            last = result[key][-1]
-        elif not (last := result[key][-1] if result[key] else None) or last.end is not None or last.deleted:
+        withdrawn = _withdraw(result[key], None, taken_at, meaning)
+        if withdrawn and (not result[key] or result[key][-1].end is not None or result[key][-1].deleted):
             continue
+        last = result[key][-1]
         _close(last, taken_at, by_delete=True)
         if meaning.on_delete == "mark":
             result[key].append(Version(taken_at, None, dict(last.values), deleted=True))

@@ -42,8 +42,9 @@ def foretell(world: World, spec: Spec, source: Given | None, params: Mapping[str
         planned = world.plan(spec, source, params)
     except (DataError, UnknownError):
         return None
-    # It does not count the ends that move with each run.
-    return None if spec.history.open_end == "last_run" else merged(spec, planned)
+    # It counts neither the ends that move with each run, nor the dates after the first of several.
+    uncounted = spec.history.open_end == "last_run" or spec.needs_dates(params)
+    return None if uncounted else merged(spec, planned)
 
 
 def require_foretold(foretold: dict[str, int] | None, result: Outcome) -> None:
