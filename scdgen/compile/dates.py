@@ -75,8 +75,8 @@ class Seen:
     @classmethod
     def read(cls, text: str) -> Seen:
         """Read the table's property: a JSON array of the dates, after a ``null`` if they are not all."""
-        first, *others = json.loads(text) or [None]
-        return cls(tuple(others), whole=False) if first is None else cls((first, *others))
+        dates = json.loads(text)
+        return cls(tuple(dates[1:]), whole=False) if dates[:1] == [None] else cls(tuple(dates))
 
     def write(self) -> str:
         """Return the table's property."""
@@ -111,7 +111,7 @@ class Seen:
     def require_newest(self, spec: Spec, date: str) -> None:
         """Raise :class:`DataError` for a date that is earlier than one that the table has seen."""
         if self.dates and order_times(date) < order_times(self.dates[-1]):
-            what = f"the snapshot of {date} comes after that of {self.dates[-1]}, which the table has seen"
+            what = f"the snapshot of {date} is new and lies before that of {self.dates[-1]}, which the table has seen"
             fix = "nothing was written; leave it out by source.where, or undo the later runs"
             raise DataError(what, rule="taken_at", place=spec.target, fix=fix, sample=date)
 

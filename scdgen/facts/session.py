@@ -11,6 +11,7 @@ from scdgen.facts.columns import Target
 from scdgen.facts.history import Times
 from scdgen.facts.recorded import Recorded
 from scdgen.facts.row_rules import Rows
+from scdgen.facts.source import dates_of
 from scdgen.facts.variables import Partition, Variable
 from scdgen.model.spec import Spec
 
@@ -23,6 +24,8 @@ class Session:
     """(name, type) of the params without a default, which the session must declare."""
     params: tuple[Variable, ...]
     """The params with a default."""
+    dates: str
+    """The query of the dates, of which a param has one (``snapshot.each``); empty without it."""
     taken_at: Variable | None
     """The time of a snapshot; ``None`` without one."""
     has_times: bool
@@ -52,6 +55,7 @@ class Session:
         return cls(
             needed=tuple(needed),
             params=tuple(params),
+            dates=dates_of(spec),
             taken_at=variables.taken_at(spec, times),
             has_times=spec.source.effective_at is not None,
             last_run=variables.last_run(spec, times),

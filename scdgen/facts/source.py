@@ -212,6 +212,15 @@ def date_of_row(spec: Spec) -> str:
     return cast(sql.expression(spec.each or "NULL").text, spec.params[TAKEN].type)
 
 
+def dates_of(spec: Spec) -> str:
+    """Return the query of the dates of the snapshots in a source, for a reader; empty without ``snapshot.each``."""
+    if spec.each is None:
+        return ""
+    source = spec.source
+    place = sql.quote_parts(sql.split_name(source.table)) if source.table else "the source"
+    return f"SELECT DISTINCT {date_of_row(spec)} FROM {place} ORDER BY 1"
+
+
 def partition_keys(spec: Spec) -> list[str]:
     """Return the partition columns derived from the key: a row and its stored versions have the same value.
 

@@ -196,6 +196,7 @@ CHANGES: list[Change] = [("source.delete_when", "op = 'D'"), ("source.delete_whe
 SNAPSHOT: list[Change] = [
     ("snapshot.taken_at", ":since"),
     ("snapshot.taken_at", "current_date()"),
+    ("snapshot.each", "taken_on"),
     ("snapshot.scope", "city = 'x'"),
     ("snapshot.scope", "city = 'y' OR city IS NULL"),
     ("snapshot.allow_empty", True),

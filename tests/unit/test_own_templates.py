@@ -17,6 +17,7 @@ from scdgen.cli import diff, timeline_page
 from scdgen.cli.generate import render_files
 from scdgen.compile.compile import compile_spec
 from scdgen.compile.macro import Model, render_macro
+from scdgen.compile.dates import Seen, dates_query, note_dates, undated
 from scdgen.compile.queries import ParamValues, check_all, check_script, rewind_counts, rewind_rows, rewind_script
 from scdgen.compile.render import Compiler
 from scdgen.compile.steps import Existing, list_steps
@@ -79,6 +80,7 @@ SPECS = {
     "scd2": SCD2,
     "scd2 snapshot": SNAPSHOT.replace("PATTERN", "scd2"),
     "scd2 snapshot of a day": f"{SNAPSHOT}snapshot: {{taken_at: \"'2024-01-01'\"}}".replace("PATTERN", "scd2"),
+    "scd2 snapshot of each day": f"{SNAPSHOT}snapshot: {{each: day}}".replace("PATTERN", "scd2"),
     "scd2 versions": VERSIONS,
     "scd1": CHANGES.replace("PATTERN", "scd1"),
     "scd1 snapshot": SNAPSHOT.replace("PATTERN", "scd1"),
@@ -125,6 +127,12 @@ def of_rewind(compiler: Compiler) -> Iterator[str]:
 
 def of_params(compiler: Compiler) -> Iterator[str]:
     yield compiler.render_query(ParamValues(("session.since",)))
+
+
+def of_dates(compiler: Compiler) -> Iterator[str]:
+    spec = spec_of("scd2 snapshot of each day")
+    yield compiler.render_query(dates_query(spec, undated(spec)))
+    yield compiler.render_query(note_dates(spec, Seen(("2024-01-01",))))
 
 
 def of_macro(compiler: Compiler) -> Iterator[str]:
@@ -211,6 +219,8 @@ RENDERS: dict[str, Callable[[Compiler], Iterator[str]]] = {
     "check_rows.sql.j2": of_check,
     "check_job.sql.j2": of_check_job,
     "param_values.sql.j2": of_params,
+    "dates.sql.j2": of_dates,
+    "note_dates.sql.j2": of_dates,
     "scd2/rewind.sql.j2": of_rewind,
     "scd2/rewind_counts.sql.j2": of_rewind,
     "scd2/rewind_rows.sql.j2": of_rewind,
@@ -219,6 +229,7 @@ RENDERS: dict[str, Callable[[Compiler], Iterator[str]]] = {
     "scd2/counts.sql.j2": partial(of_counts, kind="scd2"),
     "scd2/snapshot.sql.j2": partial(of_files, kind="scd2 snapshot"),
     "scd2/_corrections.sql.j2": partial(of_files, kind="scd2 snapshot"),
+    "scd2/_announced.sql.j2": partial(of_files, kind="scd2 snapshot"),
     "scd2/_fill.sql.j2": partial(of_files, kind="scd2 snapshot"),
     "scd2/_sequence.sql.j2": partial(of_files, kind="scd2 snapshot"),
     "scd2/versions.sql.j2": partial(of_files, kind="scd2 versions"),

@@ -23,6 +23,7 @@ ELSEWHERE = {
     "source.truncate_when": "tests/spark/test_partial_rows.py",
     "expectations": "tests/spark/test_partial_rows.py",
     "quarantine": "tests/spark/test_partial_rows.py",
+    "snapshot.each": "tests/unit/test_dates.py",
     "source.schema": "tests/spark/test_source_files.py",
     "table.time_zone": "tests/spark/test_environment.py",
     "table.create_schema": "tests/unit/test_table_options.py",

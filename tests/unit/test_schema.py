@@ -79,6 +79,7 @@ sequence: {name: lsn, type: bigint}
 audit: {inserted_at: dw_inserted_at, updated_at: dw_updated_at, run_id: dw_run_id}
 snapshot:
   taken_at: current_timestamp()
+  each: null
   scope: null
   allow_empty: false
   max_deleted: 1.0
