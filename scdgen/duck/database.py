@@ -329,11 +329,9 @@ class Database:
         self, spec: Spec, view: str | None = None, params: Mapping[str, object] | None = None
     ) -> tuple[str, ...]:
         """Return the dates of the snapshots that a run would merge; the arguments are those of :meth:`run`."""
-        bound = self.compile(undated(spec), view, params).spec
-        for variable in param_variables(bound)[0]:
-            self.execute(f"DECLARE OR REPLACE VARIABLE {variable.name} {variable.type}")
-            self.execute(f"SET VARIABLE {variable.name} = {variable.value}")
-        rows = self.execute(self._compiler.render_query(dates_query(spec, bound)))
+        compiled = self.compile(undated(spec), view, params)
+        self.execute(text for text in compiled.files.merge.texts[:-1])
+        rows = self.execute(self._compiler.render_query(dates_query(spec, compiled.spec)))
         dates = self._find_seen(spec).choose(spec, [date for (date,) in rows])
         if not dates and not self.columns(spec.target):
             raise no_dates(spec)

@@ -11,7 +11,7 @@ from scdgen.facts.columns import Target
 from scdgen.facts.history import Times
 from scdgen.facts.recorded import Recorded
 from scdgen.facts.row_rules import Rows
-from scdgen.facts.source import dates_of
+from scdgen.facts.source import date_of_row, place_of
 from scdgen.facts.variables import Partition, Variable
 from scdgen.model.spec import Spec
 
@@ -24,8 +24,8 @@ class Session:
     """(name, type) of the params without a default, which the session must declare."""
     params: tuple[Variable, ...]
     """The params with a default."""
-    dates: str
-    """The query of the dates, of which a param has one (``snapshot.each``); empty without it."""
+    dates: tuple[str, str] | None
+    """The date of a row, and the place of the rows, if a param chooses one date; ``None`` without ``snapshot.each``."""
     taken_at: Variable | None
     """The time of a snapshot; ``None`` without one."""
     has_times: bool
@@ -55,7 +55,7 @@ class Session:
         return cls(
             needed=tuple(needed),
             params=tuple(params),
-            dates=dates_of(spec),
+            dates=(date_of_row(spec), place_of(spec)) if spec.each is not None else None,
             taken_at=variables.taken_at(spec, times),
             has_times=spec.source.effective_at is not None,
             last_run=variables.last_run(spec, times),

@@ -209,16 +209,13 @@ def predicates(spec: Spec) -> list[str]:
 
 def date_of_row(spec: Spec) -> str:
     """Return the date of a row's snapshot (``snapshot.each``), in the type of the param that chooses one."""
-    return cast(sql.expression(spec.each or "NULL").text, spec.params[TAKEN].type)
+    assert spec.each is not None
+    return cast(sql.expression(spec.each).text, spec.params[TAKEN].type)
 
 
-def dates_of(spec: Spec) -> str:
-    """Return the query of the dates of the snapshots in a source, for a reader; empty without ``snapshot.each``."""
-    if spec.each is None:
-        return ""
-    source = spec.source
-    place = sql.quote_parts(sql.split_name(source.table)) if source.table else "the source"
-    return f"SELECT DISTINCT {date_of_row(spec)} FROM {place} ORDER BY 1"
+def place_of(spec: Spec) -> str:
+    """Return what a reader calls the place that the rows come from: the quoted name of a table, or ``the source``."""
+    return sql.quote_parts(sql.split_name(spec.source.table)) if spec.source.table else "the source"
 
 
 def partition_keys(spec: Spec) -> list[str]:
