@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @specs_argument
 @engine_options
 @click.option("--to", required=True, metavar="TIME", help="The time to go back to; what starts or ends at it stays.")
-@click.option("--param", multiple=True, metavar="NAME=VALUE", help="The value of last_run, for open_end: last_run.")
+@click.option("--param", multiple=True, metavar="NAME=VALUE", help="The value of a param that says the time of a run.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @limit_option(5, "Versions to show.")
 @values_option
@@ -42,7 +42,7 @@ def rewind(
     """Take a table back to a time, as if nothing had been effective after it, after showing what that changes.
 
     Versions that start after the time are removed, and versions that end after it are open again, in one MERGE.
-    `scdgen undo` takes it back.
+    With history.recorded, the stored rows are ended, and what is open again is inserted. `scdgen undo` takes it back.
 
     \b
     Example:  scdgen rewind specs/customer.yml --to 2024-05-01
@@ -69,7 +69,9 @@ def rewind(
 def describe(result: RewindResult) -> str:
     """Describe what a rewind does, or did, in one line."""
     keys = f"{result.keys} key{'s' * (result.keys != 1)}"
-    return f"{result.target}: back to {result.to}: {result.removed} removed, {result.reopened} open again, of {keys}"
+    superseded = "" if result.superseded is None else f"; {result.superseded} superseded"
+    done = f"{result.removed} removed, {result.reopened} open again, of {keys}{superseded}"
+    return f"{result.target}: back to {result.to}: {done}"
 
 
 def format_plan(spec: Spec, planned: RewindResult) -> str:

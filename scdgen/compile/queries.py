@@ -301,12 +301,8 @@ def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, compiler: 
 
 def require_rewindable(spec: Spec) -> None:
     """Raise :class:`UsageError` for a table that :func:`rewind_script` has no statements for."""
-    what = None
     if not spec.keeps_history:
         what = f"{spec.target} is {spec.pattern}, which keeps no history to go back in"
-    elif spec.recorded:
-        what = f"{spec.target} has history.recorded, and a rewind would change rows that say what was known"
-    if what is not None:
         raise UsageError(f"{what}; `scdgen undo` takes back a run", option=REWIND_TO)
 
 

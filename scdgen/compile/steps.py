@@ -75,7 +75,7 @@ def list_steps(
 
 def list_own(script: Script, run_id: str | None = None) -> tuple[str, ...]:
     """Return the statements of a file that a run does not play, such as rewind.sql, with the id of its run."""
-    return (*_set_once((script,), OF_RUN, run_id), *_own_texts(script, OF_RUN))
+    return tuple(_with_id(statement, run_id, statement.text) for statement in script.statements)
 
 
 def _steps(
@@ -126,5 +126,10 @@ def _set_once(scripts: Iterable[Script], names: Container[str], run_id: str | No
     listed = (statement for script in scripts for statement in script.statements if _is_of_run(statement, names))
     found = {(statement.kind, statement.name): statement for statement in listed}
     for statement in found.values():
-        given = statement.sets and statement.name == RUN_ID and run_id is not None
-        yield f"{statement.kind} {statement.name} = {sql.text_literal(run_id or '')}" if given else statement.body
+        yield _with_id(statement, run_id, statement.body)
+
+
+def _with_id(statement: Statement, run_id: str | None, text: str) -> str:
+    """Return the text of a statement; one that sets the id of the run sets the given one."""
+    given = statement.sets and statement.name == RUN_ID and run_id is not None
+    return f"{statement.kind} {statement.name} = {sql.text_literal(run_id or '')}" if given else text

@@ -47,6 +47,12 @@ def param_variables(spec: Spec) -> tuple[list[Variable], list[tuple[str, str]]]:
     return variables, needed
 
 
+def params_of_run(spec: Spec) -> set[str]:
+    """Return the names of the params that say the time of a run, whatever it reads."""
+    recorded = sql.expression(spec.recorded.at).params if spec.recorded else ()
+    return {*recorded, *({"last_run"} if spec.history.open_end == "last_run" else ())} & spec.params.keys()
+
+
 @dataclass(frozen=True)
 class Partition:
     """A partition column that follows from the key, and the session variable with its values in a batch."""

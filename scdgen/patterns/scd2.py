@@ -260,8 +260,8 @@ class Scd2(Pattern):
         return Scd2Plan(shape, merge, deleted, source.fills)
 
     def rewind(self, source: Source) -> Rewind | None:
-        """Return the MERGE that takes the table back to a time; none if it would change what says what was known."""
-        return None if source.spec.recorded else Rewind.of(source)
+        """Return the MERGE that takes the table back to a time."""
+        return Rewind.of(source)
 
     def read(self, source: Source) -> Read:
         """Read versions by key and start; with ``unchanged: keep`` equal neighbours are read as one."""

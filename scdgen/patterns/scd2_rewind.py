@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scdgen import sql
 from scdgen.facts import variables
 from scdgen.facts.audit import Audit
 from scdgen.facts.base import Facts, Head
@@ -11,8 +12,9 @@ from scdgen.facts.built import Source
 from scdgen.facts.columns import cast, equal
 from scdgen.facts.environment import Environment
 from scdgen.facts.history import LAST_RUN, REWIND_TO, Times
+from scdgen.facts.recorded import Recorded
 from scdgen.facts.source import unknown_key
-from scdgen.facts.variables import Variable
+from scdgen.facts.variables import Variable, params_of_run
 from scdgen.sql.layout import named_as, negated
 
 
@@ -21,7 +23,7 @@ class RewindSteps(Facts, template="scd2/rewind_steps.sql.j2"):
     """The steps that find the versions to remove or to open again, in the step "staged"."""
 
     target: str
-    """The quoted name of the table."""
+    """What the rows of now are read from."""
     keys: tuple[str, ...]
     """The quoted names of the keys."""
     times: Times
@@ -40,6 +42,8 @@ class RewindSteps(Facts, template="scd2/rewind_steps.sql.j2"):
     """The end and the flag of an open version, each with its name."""
     to: str
     """The session variable with the time."""
+    carried: tuple[str, ...]
+    """The other columns of a version, if one that is open again is inserted; none if it is updated."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +71,13 @@ class Rewind(Facts, template="scd2/rewind.sql.j2"):
     head: Head
     """The header of the file."""
     needed: tuple[tuple[str, str], ...]
-    """(name, type) of the variables that the session must set: the time, and a param that numbers the run."""
+    """(name, type) of the variables that the session must set: the time, and params that say the time of the run."""
     params: tuple[Variable, ...]
-    """The param that numbers the run, if it has a default."""
+    """Those of these params that have a default."""
     last_run: Variable | None
     """The time of the run, for ``open_end: last_run``."""
+    target: str
+    """The quoted name of the table."""
     staging: RewindSteps
     """The steps, which end in the step "staged"."""
     on: tuple[str, ...]
@@ -80,6 +86,10 @@ class Rewind(Facts, template="scd2/rewind.sql.j2"):
     """The quoted names of the columns that open a version again."""
     audit: Audit
     """The columns that are set to variables of the run."""
+    recorded: Recorded | None
+    """The columns of ``history.recorded``, by which rows are ended instead of removed; ``None`` without them."""
+    columns: tuple[str, ...]
+    """The quoted names of the columns that an insert writes, besides those of ``audit`` and ``recorded``."""
 
     @classmethod
     def of(cls, source: Source) -> Rewind:
@@ -92,10 +102,13 @@ class Rewind(Facts, template="scd2/rewind.sql.j2"):
         end = LAST_RUN if times.by_run else times.open_end or cast("NULL", times.type)
         flag = (named_as(times.flag_of(True), columns["is_current"]),) if "is_current" in columns else ()
         action = columns.get("action")
-        # Only the time of the run is a param that the table depends on.
+        # Nothing is read from the source: of the params, only those with the time of the run are set.
         params, needed = variables.param_variables(spec)
+        of_run, recorded = params_of_run(spec), source.session.recorded
+        updated = tuple(name for option, name in columns.items() if option in {"valid_to", "is_current", "action"})
+        written = (*map(sql.quote, spec.columns), *columns.values())
         steps = RewindSteps(
-            target=source.target,
+            target=source.now,
             keys=source.key_names,
             times=times,
             environment=source.rows.environment,
@@ -105,14 +118,20 @@ class Rewind(Facts, template="scd2/rewind.sql.j2"):
             deleted=columns.get("deleted"),
             opened=(named_as(end, times.end), *flag),
             to=REWIND_TO,
+            carried=tuple(name for name in written if name not in (*updated, *source.key_names)) if recorded else (),
         )
+        # A row to insert has no such start, and equals none.
+        start = "_scd_ended" if recorded else "_scd_start"
         return cls(
             head=Head.of(spec),
-            needed=((REWIND_TO, times.type), *(found for found in needed if times.by_run and found[0] == "last_run")),
-            params=tuple(found for found in params if times.by_run and found.name == "last_run"),
+            needed=((REWIND_TO, times.type), *(found for found in needed if found[0] in of_run)),
+            params=tuple(found for found in params if found.name in of_run),
             last_run=source.session.last_run,
+            target=source.target,
             staging=steps,
-            on=(*equal(steps.keys, "t", "s"), f"t.{times.start} = s._scd_start", bound),
-            updated=tuple(name for option, name in columns.items() if option in {"valid_to", "is_current", "action"}),
+            on=(*equal(steps.keys, "t", "s"), f"t.{times.start} = s.{start}", bound),
+            updated=updated,
             audit=source.session.audit,
+            recorded=recorded,
+            columns=written,
         )

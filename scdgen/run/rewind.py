@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
 from scdgen.arguments import REWIND_TO as TO
@@ -18,12 +18,15 @@ from scdgen.engine.engine import Engine
 from scdgen.errors import UsageError
 from scdgen.facts.columns import cast
 from scdgen.facts.history import REWIND_TO
-from scdgen.facts.variables import Variable
+from scdgen.facts.variables import Variable, params_of_run
 from scdgen.model.spec import Spec
 from scdgen.run import delta
 from scdgen.run.delta import RetryLimit, retry
 from scdgen.run.table import TargetTable, find_additions, table_zone, with_zone
 from scdgen.run.versions import SparkTables, require_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class RewindResult:
     """The number of versions that start after it, and are removed."""
     reopened: int
     """The number of versions that end after it, and are open again."""
+    superseded: int | None
+    """The number of rows that are ended instead, with ``history.recorded``: all of these; ``None`` without it."""
     keys: int
     """The number of keys that have such a version."""
     sample: tuple[dict[str, Any], ...] = ()
@@ -80,15 +85,17 @@ def rewind(
             with delta.note_run(engine.spark, spec, run_id, rewound=time):
                 rows = engine.spark.sql(merge).collect()
             # What the MERGE itself says: another writer may have been there since the count.
-            removed, written = int(rows[0]["num_deleted_rows"]), int(rows[0]["num_updated_rows"])
-            reopened = found.reopened if _writes_run(spec) else written
             version = table.read_newest(run_id, several=False)[0].version
             # Dates of snapshots after the time are to be merged again.
             for feed in spec.feeds:
                 if feed.each is not None and (seen := table.read_dates(feed)).until(time) != seen:
                     with delta.note_run(engine.spark, spec, run_id, rewound=time):
                         engine.query(note_dates(feed, seen.until(time))).collect()
-            return replace(found, removed=removed, reopened=reopened, version=version, run_id=run_id)
+            removed, reopened = _read_written(spec, found, rows[0])
+            superseded = removed + reopened if spec.recorded else None
+            return replace(
+                found, removed=removed, reopened=reopened, superseded=superseded, version=version, run_id=run_id
+            )
 
     return retry(spec.target, limit, attempt, partial(delta.clear_unfinished, engine.spark))[0]
 
@@ -97,8 +104,9 @@ def rewind(
 def _open(engine: Engine, spec: Spec, to: object, params: Mapping[str, object]) -> Iterator[tuple[Spec, str]]:
     """Lock the session, and set the variable with the time; yield the spec of the run and the time as text."""
     require_rewindable(spec)
-    # Nothing is read from the source: of the params, only the time of the run is written.
-    own = {name: param for name, param in spec.params.items() if name == "last_run" and _writes_run(spec)}
+    # Nothing is read from the source: of the params, only those with the time of the run are set.
+    of_run = params_of_run(spec)
+    own = {name: param for name, param in spec.params.items() if name in of_run}
     if unknown := sorted(params.keys() - own):
         raise UsageError(f"the param '{unknown[0]}' is of the source, which a rewind does not read; leave it out")
     with table_zone(engine, spec) as zoned:
@@ -113,8 +121,14 @@ def _open(engine: Engine, spec: Spec, to: object, params: Mapping[str, object]) 
             yield bound, time
 
 
-def _writes_run(spec: Spec) -> bool:
-    return spec.history.open_end == "last_run"
+def _read_written(spec: Spec, counted: RewindResult, row: Row) -> tuple[int, int]:
+    """Read (removed, reopened) from the counts of a MERGE, which ended rows and inserted some, or changed them."""
+    inserted, updated, deleted = (int(row[f"num_{done}_rows"]) for done in ("inserted", "updated", "deleted"))
+    if spec.recorded:
+        return updated - inserted, inserted
+    # With `open_end: last_run`, it also updated all other open versions.
+    by_run = spec.history.open_end == "last_run"
+    return deleted, counted.reopened if by_run else updated
 
 
 def _count(engine: Engine, bound: Spec, time: str, sample: int) -> RewindResult:
@@ -123,4 +137,5 @@ def _count(engine: Engine, bound: Spec, time: str, sample: int) -> RewindResult:
     words = {"remove": "removed", "reopen": "reopened"}
     listed = (row.asDict(recursive=True) for row in rows)
     named = tuple({"change": words[row.pop("_scd_action")], **row} for row in listed)
-    return RewindResult(bound.target, time, removed, reopened, keys, named)
+    superseded = removed + reopened if bound.recorded else None
+    return RewindResult(bound.target, time, removed, reopened, superseded, keys, named)

@@ -97,6 +97,31 @@ def test_refusals(spark: SparkSession, called: Called, tmp_path: Path, monkeypat
     assert called("rewind", "people.yml", "--yes", "--to", "2024-02-01") == (1, "", line)
 
 
+def test_rows_are_ended_with_two_axes(
+    spark: SparkSession, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And a DELETE of a key, for an erasure, reaches what was superseded."""
+    monkeypatch.chdir(tmp_path)
+    text = SPEC.replace("{action: how}", "{action: how, recorded: true}")
+    Path("people.yml").write_text(text)
+    spec, runner = load_spec_text(text), load(spark, text)
+    before, loaded = rows_of(spark, "back.people"), spark.sql("SELECT CAST(current_timestamp() AS STRING)").first()
+    assert loaded is not None
+    status, out, _ = called("rewind", "people.yml", "--to", "2024-02-01", "--yes", "--format", "json")
+    done = json.loads(out)
+    assert (status, done["removed"], done["reopened"], done["superseded"]) == (0, 2, 2, 4)
+    found = spark.sql("SELECT id, name, how FROM back.people WHERE recorded_to IS NULL ORDER BY id").collect()
+    assert [tuple(row) for row in found] == [(1, "Ann", "I"), (2, "Bob", "D"), (3, "Eve", "I")]
+    known = runner.versions(spec, known_at=loaded[0]).collect()
+    assert sorted(row["id"] for row in known) == sorted(row[0] for row in before)
+    assert called("check", "people.yml")[0] == 0
+    assert called("show", "people.yml", "--html", "people.html")[0] == 0
+    assert 'max="1"' in Path("people.html").read_text()
+    spark.sql("DELETE FROM back.people WHERE id = 1")
+    assert [row["id"] for row in runner.versions(spec, known_at=loaded[0]).collect()].count(1) == 0
+    assert called("undo", "people.yml", "--run", done["run_id"], "--yes")[0] != 0, "the DELETE came after it"
+
+
 def test_time_in_the_future_changes_nothing(spark: SparkSession) -> None:
     runner = load(spark)
     done = runner.rewind(load_spec_text(SPEC), to=dt.datetime(2999, 1, 1))

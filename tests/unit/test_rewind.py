@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import copy
+import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from scdgen import Spec, load_spec_text
+from scdgen import DataError, Spec, load_spec_text
 from scdgen.cli.main import main
 from scdgen.compile.queries import rewind_counts, rewind_script
 from scdgen.compile.render import Compiler
 from scdgen.compile.steps import list_own
+from scdgen.facts.variables import params_of_run
 from scdgen.run.delta import Commit, find_newer_snapshot
 from tests.conftest import seeds
 from tests.support.random_batches import Audit, Batch, DuckSide
-from tests.support.random_specs import LAST_RUN, Case, make_case, make_combined_case, unknown
+from tests.support.random_specs import Case, make_case, make_combined_case, make_recorded_case, unknown
 from tests.support.reference import History, RefusedError, rewind
 
 COMPILER = Compiler()
 TICKS = (2, 7, 12, 17)
 FEW, MANY = 24, 2000
+VALID, HELD = ("valid_from", "valid_to"), ("recorded_from", "recorded_to")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -39,32 +42,48 @@ def side() -> Iterator[DuckSide]:
     side.database.close()
 
 
-def go_back(side: DuckSide, spec: Spec, to: Any, now: Any = None) -> tuple[int, int]:
+def go_back(side: DuckSide, spec: Spec, to: Any, now: Any = None, run: str = "a-run") -> tuple[int, int]:
     """Run rewind.sql; (removed, reopened), which its counts have said before."""
     kind, database = spec.history.type.upper(), side.database
     # The source and its params are not read, but for the number of a run.
-    bound = spec.model_copy(update={"params": {n: p for n, p in spec.params.items() if n == LAST_RUN}})
-    given = [("_scd_rewind_to", to, kind), *([(LAST_RUN, now, kind)] if LAST_RUN in bound.params else [])]
+    bound = spec.model_copy(update={"params": {n: p for n, p in spec.params.items() if n in params_of_run(spec)}})
+    given = [("_scd_rewind_to", to, kind), *((name, now, param.type) for name, param in bound.params.items())]
     for name, value, of in given:
         text = f"CAST('{value}' AS {of})"
         database.execute([f"DECLARE OR REPLACE VARIABLE {name} {of}", f"SET VARIABLE {name} = {text}"])
-    *before, merge = list_own(rewind_script(bound, COMPILER), "a-run")
+    *before, merge = list_own(rewind_script(bound, COMPILER), run)
     database.execute(before)
     removed, reopened, keys = database.execute(COMPILER.render_query(rewind_counts(bound)))[0]
     done = [action for (action,) in database.execute(merge)]
-    assert done.count("DELETE") == removed
-    assert done.count("UPDATE") == reopened or spec.history.open_end == "last_run"
+    counts = done.count("DELETE"), done.count("UPDATE"), done.count("INSERT")
+    if spec.recorded:
+        assert counts == (0, removed + reopened, reopened)
+    else:
+        assert counts == (removed, counts[1] if spec.history.open_end == "last_run" else reopened, 0)
     assert keys <= removed + reopened
     return int(removed), int(reopened)
+
+
+def take_back(batch: Batch, state: History, to: Any) -> tuple[History, tuple[int, int]]:
+    """Go back after a batch: the history, and what was done; every row is as it is meant, the superseded ones too."""
+    case, label = batch.case, f"to {to}\n{batch.label}"
+    after = rewind(copy.deepcopy(state), to, case.meaning.reserved)
+    assert isinstance(batch.side, DuckSide)
+    done = go_back(batch.side, batch.spec, to, batch.now, run=uuid.uuid4().hex)
+    assert batch.stored() == batch.written(after), label
+    batch.audit.step(case, state, state, after, batch.now)
+    batch.audit.check(case, batch.spec, label)
+    return after, done
 
 
 def play(side: DuckSide, case: Case, in_order: bool) -> tuple[History, list[Batch]]:
     """Three batches, of changes in the order of time if that is wanted: the history, and what was merged."""
     state: Any = {case.meaning.reserved: [unknown(case)]} if case.meaning.reserved else {}
     done: list[Batch] = []
+    audit = Audit(side)
     for number in range(3):
         label = f"seed {case.seed}, batch {number}\n{case.text}"
-        batch = Batch(side, case, number, label, planned=False, audit=_NoAudit(side))
+        batch = Batch(side, case, number, label, planned=False, audit=audit)
         if in_order:
             keep(batch, lambda at, n=number: case.time(10 * n) <= at <= case.time(10 * n + 9))
         try:
@@ -76,16 +95,6 @@ def play(side: DuckSide, case: Case, in_order: bool) -> tuple[History, list[Batc
     return state, done
 
 
-class _NoAudit(Audit):
-    """Does not follow the runs of rows."""
-
-    def step(self, *_: Any) -> None:
-        pass
-
-    def check(self, *_: Any) -> None:
-        pass
-
-
 def keep(batch: Batch, wanted: Any) -> None:
     """Keep the rows and the facts of some times."""
     batch.rows = [row for row in batch.rows if row.at is not None and wanted(row.at)]
@@ -94,12 +103,10 @@ def keep(batch: Batch, wanted: Any) -> None:
 
 
 def case_of(seed: int) -> Case:
-    make = make_combined_case if seed % 2 else make_case
+    make = (make_case, make_combined_case, make_recorded_case)[seed % 3]
     found = next(case for n in range(100) if not (case := make(seed + 5001 * n, f"random.t{seed}", "none")).scd1)
     # A column that is added in between does not matter to a rewind.
     document = {name: value for name, value in found.document.items() if name != "schema_evolution"}
-    # With a second axis of time, a rewind is refused.
-    document["history"] = {name: value for name, value in document["history"].items() if name != "recorded"}
     return replace(found, grows=False, document=document)
 
 
@@ -113,13 +120,12 @@ def test_random_history_is_taken_back(side: DuckSide, seed: int) -> None:
     assert batch.stored() == batch.written(state)
     for tick in sorted((*TICKS, 25, -1), reverse=True):
         to = case.time(tick)
-        before, state = state, rewind(state, to, case.meaning.reserved)
-        removed, reopened = go_back(side, batch.spec, to, batch.now)
-        label = f"to {to}\n{batch.label}"
-        assert batch.stored() == batch.written(state), label
+        label, before = f"to {to}\n{batch.label}", state
+        state, (removed, reopened) = take_back(batch, state, to)
         assert removed == sum(map(len, before.values())) - sum(map(len, state.values())), label
         assert (reopened > 0) <= (before != state), label
         assert go_back(side, batch.spec, to, batch.now) == (0, 0), label
+        assert batch.stored() == batch.written(state), label
     failed = [name for name in side.find_failures(batch.spec) if name != "known_b"]
     assert not failed, batch.label
 
@@ -159,8 +165,8 @@ def replay(side: DuckSide, case: Case, in_order: bool) -> None:
     batch = done[-1]
     for tick in TICKS:
         to = case.time(tick)
-        go_back(side, batch.spec, to, batch.now)
-        again: Any = rewind(copy.deepcopy(state), to, case.meaning.reserved)
+        again: Any
+        again, _ = take_back(batch, state, to)
         for one in done:
             rest = copy.copy(one)
             keep(rest, lambda at, since=to: at > since)
@@ -219,17 +225,40 @@ def test_end_at_the_time_stays(side: DuckSide, kind: str) -> None:
         assert len(side.database.execute("SELECT 1 FROM crm.t WHERE id = -1")) == 1
 
 
+def test_rows_are_ended_at_the_time_of_the_rewind(side: DuckSide) -> None:
+    """With two axes of time: what was known before it stays, and the rest is loaded again after it."""
+    more = "history: {recorded: {at: ':known'}, action: how}\nparams: {known: {type: timestamp}}\n"
+    spec, types = load_spec_text(SPEC + more), {"id": "int", "name": "string", "at": "timestamp", "gone": "boolean"}
+
+    def load(name: str, at: str, known: str) -> None:
+        side.database.put("crm.s", types, [(1, name, f"{at} 00:00:00", False)])
+        side.database.run(spec, "crm.s", {"known": f"{known} 00:00:00"})
+
+    load("a", "2024-01-01", "2024-01-02")
+    load("b", "2024-03-01", "2024-03-02")
+    with pytest.raises(DataError, match="a row is recorded at the time of this run or later"):
+        go_back(side, spec, "2024-02-01 00:00:00", "2024-03-02 00:00:00")
+    assert go_back(side, spec, "2024-02-01 00:00:00", "2024-03-10 00:00:00") == (1, 1)
+    load("c", "2024-02-15", "2024-03-11")
+    days = [f"CAST(CAST({name} AS DATE) AS STRING)" for name in (*VALID, *HELD)]
+    query = f"SELECT name, {', '.join(days)}, is_current FROM crm.t ORDER BY recorded_from, valid_from"
+    assert side.database.execute(query) == [
+        ("a", "2024-01-01", None, "2024-01-02", "2024-03-02", False),
+        ("a", "2024-01-01", "2024-03-01", "2024-03-02", "2024-03-10", False),
+        ("b", "2024-03-01", None, "2024-03-02", "2024-03-10", False),
+        ("a", "2024-01-01", None, "2024-03-10", "2024-03-11", False),
+        ("a", "2024-01-01", "2024-02-15", "2024-03-11", None, False),
+        ("c", "2024-02-15", None, "2024-03-11", None, True),
+    ]
+    assert side.find_failures(spec) == []
+
+
 @pytest.mark.parametrize(
     ("spec", "given", "line"),
     [
         (
             SPEC.replace("scd2", "scd1"), ("--to", "2024-01-01"),
             "--to: crm.t is scd1, which keeps no history to go back in; `scdgen undo` takes back a run",
-        ),
-        (
-            f"{SPEC}history: {{recorded: true}}\n", ("--to", "2024-01-01"),
-            "--to: crm.t has history.recorded, and a rewind would change rows that say what was known; "
-            "`scdgen undo` takes back a run",
         ),
         (SPEC, (), "scdgen rewind: TIME is missing; see: scdgen rewind --help"),
         (SPEC, ("--to", "2024-01-01", "--param", "a"), "--param a: is not a name and value; write it as NAME=VALUE"),
