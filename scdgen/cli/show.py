@@ -70,7 +70,7 @@ def show(
         require_history(spec)
     # A timeline shows deletes too; a list of rows does not.
     deletes = drawn and as_of is None and not current
-    wanted = VersionFilter(parse_keys(key), as_of, current, deletes, known_at)
+    wanted = VersionFilter(parse_keys(key), as_of, current, deletes, known_at, superseded=drawn)
     for spec in loaded:
         engine.compiler.render_query(wanted.query(spec))  # refuses unknown keys and times before Spark starts
     with open_tables(loaded, engine) as read:

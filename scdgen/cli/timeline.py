@@ -9,7 +9,7 @@ import datetime as dt
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from scdgen.cli.output import format_value
@@ -53,7 +53,8 @@ class Version:
 
     ``until`` is the exclusive end, None while the version is open. ``again``: the key returns after a delete;
     ``deletes``: no version follows at its end; ``overlaps``: it begins before the previous one ends, which does not
-    happen in a correct table.
+    happen in a correct table. If the table says when it held a row, the version is shown so from the time at the place
+    ``since`` of :attr:`Timeline.moments` until that at ``gone``, None for now; ``arrives``: its row is of that run.
     """
 
     number: int
@@ -67,6 +68,9 @@ class Version:
     again: bool = False
     deletes: bool = False
     overlaps: bool = False
+    since: int = 0
+    gone: int | None = None
+    arrives: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -76,7 +80,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Lane:
-    """The versions of one key in order; ``cut``: a limit left out the rest of them."""
+    """The versions of one key in order, whenever they were known; ``cut``: a limit left out the rest of them."""
 
     key: str
     versions: tuple[Version, ...]
@@ -88,7 +92,8 @@ class Timeline:
     """All lanes between ``lo`` and ``hi``, the ends of the axis.
 
     ``whole``: the lanes have every version, so that a gap is a delete. ``limit`` is the number of rows at which reading
-    stopped, None if it did not.
+    stopped, None if it did not. ``moments`` are the times at which a run wrote or superseded a row, in order; none if
+    the rows are those of one time.
     """
 
     target: str
@@ -101,12 +106,13 @@ class Timeline:
     hi: int
     whole: bool = True
     limit: int | None = None
+    moments: tuple[str, ...] = ()
 
     @property
     def counted(self) -> str:
-        """The number of lanes and versions: ``2 keys, 3 versions``."""
-        versions = sum(len(lane.versions) for lane in self.lanes)
-        return f"{_format_count(len(self.lanes), 'key')}, {_format_count(versions, 'version')}"
+        """The number of lanes and versions that are known now: ``2 keys, 3 versions``."""
+        counts = [sum(version.gone is None for version in lane.versions) for lane in self.lanes]
+        return f"{_format_count(sum(map(bool, counts)), 'key')}, {_format_count(sum(counts), 'version')}"
 
 
 def require_history(spec: Spec) -> None:
@@ -130,8 +136,14 @@ def build_timeline(spec: Spec, wanted: VersionFilter, found: VersionRows) -> Tim
     # A version without a start begins with the first one that has one.
     starts = [at for row in found.rows if (at := parse_time(row[spec.history.valid_from], kind)) is not None]
     first = min(starts, default=0)
+    axis = [name for _, name in spec.recorded_columns] if wanted.superseded and wanted.known_at is None else []
+    moments = _list_moments(found.rows, axis)
     lanes = tuple(
-        Lane(key, tuple(_build_versions(spec, rows, values, first, wanted.has_whole_history, key == cut)), key == cut)
+        Lane(
+            key,
+            tuple(_build_held(spec, rows, values, first, wanted.has_whole_history, key == cut, moments)),
+            key == cut,
+        )
         for key, rows in groups
     )
     # Let the axis span all times that are known, and go on after them if a version is open.
@@ -144,12 +156,58 @@ def build_timeline(spec: Spec, wanted: VersionFilter, found: VersionRows) -> Tim
         spec.target, kind, keys, values, tuple(name for _, name in (*spec.history_columns, *spec.recorded_columns)),
         lanes,
         *_choose_ends(sorted(known), kind, goes_on), whole=wanted.has_whole_history,
-        limit=len(found.rows) if found.following is not None else None,
+        limit=len(found.rows) if found.following is not None else None, moments=moments,
     )  # fmt: skip
 
 
 def _name_key(spec: Spec, row: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={format_value(row[name])}" for name in spec.keys)
+
+
+def _list_moments(rows: Sequence[Mapping[str, Any]], axis: Sequence[str]) -> tuple[str, ...]:
+    """List the times in the columns of the second axis in order, each as it is stored."""
+    times = {
+        parse_time(row[name], "timestamp"): str(row[name]) for row in rows for name in axis if row[name] is not None
+    }
+    return tuple(times[at] for at in sorted(at for at in times if at is not None))
+
+
+def _build_held(
+    spec: Spec,
+    rows: Sequence[Mapping[str, Any]],
+    values: Sequence[str],
+    first: int,
+    whole: bool,
+    cut: bool,
+    moments: Sequence[str],
+) -> Iterator[Version]:
+    """Build the versions of a key as they were known at each moment; one that stays the same is built once."""
+    if not moments:
+        yield from _build_versions(spec, rows, values, first, whole, cut)
+        return
+    places = {text: place for place, text in enumerate(moments)}
+    since, gone = (name for _, name in spec.recorded_columns)
+    spans = [(places.get(str(row[since]), 0), places.get(str(row[gone]))) for row in rows]
+    shown: dict[int, Version] = {}  # by the row
+    done = []
+    for point in sorted({place for span in spans for place in span if place is not None}):
+        held = [row for row, (of, to) in zip(rows, spans, strict=True) if of <= point and (to is None or to > point)]
+        found = {id(version.row): version for version in _build_versions(spec, held, values, first, whole, cut)}
+        for name, before in [*shown.items()]:
+            # What a version changed, or that a delete ends it, also depends on its neighbours.
+            now = found.get(name)
+            if now is None or _told(now) != _told(before):
+                done.append(replace(shown.pop(name), gone=point))
+        for name, version in found.items():
+            if name not in shown:
+                arrives = places.get(str(version.row[since]), 0) == point
+                shown[name] = replace(version, since=point, arrives=arrives)
+    yield from sorted([*done, *shown.values()], key=lambda version: (version.start, version.since))
+
+
+def _told(version: Version) -> tuple[object, ...]:
+    """What a version says besides the values of its row."""
+    return version.changes, version.deleted, version.again, version.deletes, version.overlaps
 
 
 def _build_versions(

@@ -20,7 +20,7 @@ class Page(pages.PageFacts, template="show.html.j2"):
     """The facts that the page's template prints.
 
     ``kind``, ``limit``, ``whole`` and ``counted`` are those of the :class:`Timeline`. ``cut`` is the key whose history
-    the limit cut, ``data`` what the page's script reads.
+    the limit cut, ``runs`` the number of :attr:`Timeline.moments`, ``data`` what the page's script reads.
     """
 
     target: str
@@ -30,6 +30,7 @@ class Page(pages.PageFacts, template="show.html.j2"):
     limit: int | None
     cut: str | None
     whole: bool
+    runs: int
     data: dict[str, Any]
 
 
@@ -43,6 +44,7 @@ def render_page(timeline: Timeline, description: str | None, compiler: Compiler)
         limit=timeline.limit,
         cut=next((lane.key for lane in timeline.lanes if lane.cut), None),
         whole=timeline.whole,
+        runs=len(timeline.moments),
         data=build_page_data(timeline),
     )
     return pages.render(page, compiler)
@@ -56,6 +58,7 @@ def build_page_data(timeline: Timeline) -> dict[str, Any]:
         "lo": str(timeline.lo),
         "hi": str(timeline.hi),
         "whole": timeline.whole,
+        "moments": list(timeline.moments),
         "columns": columns,
         "roles": ["key"] * len(timeline.keys) + ["value"] * len(timeline.values) + ["history"] * len(timeline.history),
         "zooms": [
@@ -78,13 +81,14 @@ def _build_lane_data(lane: Lane, columns: list[str]) -> dict[str, Any]:
 
 def _build_version_data(version: Version, columns: list[str]) -> dict[str, Any]:
     """Build the data of a version: ``row`` has a text or null per column, ``old`` the old values by column index."""
-    flags = [name for name in ("deleted", "again", "deletes", "overlaps") if getattr(version, name)]
+    flags = [name for name in ("deleted", "again", "deletes", "overlaps", "arrives") if getattr(version, name)]
     return {
         "start": str(version.start),
         "until": None if version.until is None else str(version.until),
         "begins": version.begins,
         "ends": version.ends,
         "flags": flags,
+        "known": [version.since, version.gone],
         "row": [format_text(version.row[name]) for name in columns],
         "old": {columns.index(change.column): format_text(change.old) for change in version.changes},
     }

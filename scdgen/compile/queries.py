@@ -109,10 +109,11 @@ def versions_query(
     current: bool,
     deleted: bool = False,
     known_at: object = None,
+    superseded: bool = False,
 ) -> Show:
     """Return the query of a table's rows in order; versions that are deletes only if ``deleted``.
 
-    With ``known_at``, the rows are those that the table held at that time.
+    With ``known_at``, the rows are those that the table held at that time; with ``superseded``, all that it ever held.
 
     Raises :class:`UsageError` for a key or history that the spec does not have.
     """
@@ -124,6 +125,8 @@ def versions_query(
     if known_at is not None:
         require_recorded(spec, KNOWN_AT)
         read = read.known(cast(sql.text_literal(str(known_at)), "TIMESTAMP"))
+    elif superseded and spec.recorded:
+        read = read.whenever_known()
     return Show(read, typed, None if as_of is None else str(as_of), current, deleted)
 
 

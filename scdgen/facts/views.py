@@ -42,11 +42,15 @@ class Read:
     """The columns of ``history.recorded``; ``None`` without them."""
     known_at: str | None = None
     """The expression for a time: the rows that were held then are read; ``None`` for the rows of now."""
+    superseded: bool = False
+    """Whether all rows are read, those that were superseded too."""
 
     @property
     def rows(self) -> str:
         """Return what the rows are read from: the table, or those of its rows that are held now, or were at a time."""
-        return self.recorded.held(self.target, self.known_at) if self.recorded else self.target
+        if self.recorded is None or self.superseded:
+            return self.target
+        return self.recorded.held(self.target, self.known_at)
 
     @property
     def relation(self) -> str:
@@ -56,6 +60,14 @@ class Read:
     def known(self, at: str | None) -> Read:
         """Return how to read the rows that were held at a time; ``None`` is now."""
         return replace(self, known_at=at)
+
+    def whenever_known(self) -> Read:
+        """Return how to read all rows of a table with ``history.recorded``, those of a start by the time of their run.
+
+        Equal neighbours are not one version: they may have been neighbours at some times alone.
+        """
+        assert self.recorded is not None
+        return replace(self, superseded=True, folds=False, place=(*self.place, self.recorded.start))
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,8 @@ class VersionFilter:
     """Whether versions that are deletes are included."""
     known_at: object = None
     """The time at which the table held them (``history.recorded``); ``None`` for those of now."""
+    superseded: bool = False
+    """Whether those that the table held at any time are selected, if it says that and ``known_at`` is ``None``."""
 
     @property
     def has_whole_history(self) -> bool:
@@ -67,7 +69,7 @@ class VersionFilter:
 
     def query(self, spec: Spec) -> Show:
         """Return the query. Raises :class:`UsageError` for a wrong key or time, or one that the spec does not have."""
-        query = versions_query(spec, self.keys, self.as_of, self.current, self.deleted, self.known_at)
+        query = versions_query(spec, self.keys, self.as_of, self.current, self.deleted, self.known_at, self.superseded)
         require_forms(self.list_given(spec))
         return query
 

@@ -80,21 +80,31 @@ document.body.append(Object.assign(document.createElement("pre"), { id: "found",
 """
 
 
+def find_chromium() -> str | None:
+    """The path of Chromium; None if it is not installed."""
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def with_script(text: str, script: str) -> str:
+    """A page that also runs ``script``, at its end."""
+    added = f"<script>{script}</script></body>"
+    allowed = " ".join(hash_of(found) for found in inline(_ERRORS + added, "script"))
+    assert text.count("script-src ") == 1
+    text = text.replace("script-src ", f"script-src {allowed} ")
+    return added.join(text.replace("</head>", _ERRORS, 1).rsplit("</body>", 1))
+
+
 def read_in_browser(text: str, reader: str, folder: Path) -> dict[str, Any] | None:
     """Run the script ``reader`` in the page, and return its object ``found``.
 
     None, and a warning, if Chromium is not installed.
     """
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    chromium = find_chromium()
     if chromium is None:
         warnings.warn("no chromium on the PATH: the page was read, but its script was not run", stacklevel=2)
         return None
     file = folder / "page.html"
-    script = f"<script>{reader}{_FOUND}</script></body>"
-    allowed = " ".join(hash_of(found) for found in inline(_ERRORS + script, "script"))
-    assert text.count("script-src ") == 1
-    text = text.replace("script-src ", f"script-src {allowed} ")
-    file.write_text(script.join(text.replace("</head>", _ERRORS, 1).rsplit("</body>", 1)), encoding="utf-8")
+    file.write_text(with_script(text, reader + _FOUND), encoding="utf-8")
     done = subprocess.run(
         [chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
          "--window-size=1200,800", "--dump-dom", file.as_uri()],

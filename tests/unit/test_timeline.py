@@ -7,7 +7,7 @@ import pytest
 from scdgen import load_spec_text
 from scdgen.cli.timeline import Timeline, Version, choose_ticks, format_time, parse_time, require_history
 from scdgen.errors import UsageError
-from tests.support.timelines import made, row, spec_of
+from tests.support.timelines import RECORDED, STORY, made, row, spec_of
 
 
 def listed(timeline: Timeline) -> list[str]:
@@ -146,6 +146,28 @@ def test_no_rows_and_a_single_time() -> None:
     assert made([]).counted == "0 keys, 0 versions"
     found = made([row(1, "Ann", "Oslo", "2024-01-01 00:00:00", None)])
     assert [format_time(at, found.kind) for at in (found.lo, found.hi)] == ["2024-01-01", "2024-01-02"]
+
+
+def test_versions_are_shown_as_they_were_known() -> None:
+    """Of all rows that a table ever held: from which run on, until which, and whether that run wrote the row."""
+    found = made(STORY, spec_of(RECORDED), superseded=True)
+    days = ["2024-01-05", "2024-01-12", "2024-02-10", "2024-03-02", "2024-03-20", "2024-04-02"]
+    assert found.moments == tuple(f"{day} 00:00:00" for day in days)
+    assert [
+        (v.row["city"], v.ends[:10], v.since, v.gone, v.arrives, [change.old for change in v.changes])
+        for v in found.lanes[0].versions
+    ] == [
+        ("Oslo", "", 0, 3, True, []),
+        ("Oslo", "2024-03-01", 3, 4, True, []),
+        ("Oslo", "2024-02-01", 4, None, True, []),
+        ("Rome", "2024-03-01", 4, None, True, ["Oslo"]),
+        ("Paris", "", 3, 4, True, ["Oslo"]),
+        ("Paris", "", 4, None, False, ["Rome"]),
+    ]
+    assert [(v.ends[:10], v.deletes) for v in found.lanes[1].versions] == [("", False), ("2024-02-05", True)]
+    assert found.counted == "3 keys, 6 versions"
+    held = made(STORY[1:2] + STORY[4:5], spec_of(RECORDED), superseded=True, known_at="2024-03-10")
+    assert (held.moments, [v.since for v in held.lanes[0].versions]) == ((), [0, 0])
 
 
 def test_scd1_has_no_timeline() -> None:

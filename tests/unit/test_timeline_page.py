@@ -15,7 +15,7 @@ from scdgen.cli.timeline import Timeline
 from scdgen.compile.render import Compiler
 from scdgen.errors import UsageError
 from tests.support.html_pages import Read, data_of, hash_of, read_in_browser, require_self_contained
-from tests.support.timelines import made, row, spec_of
+from tests.support.timelines import RECORDED, STORY, made, row, spec_of
 
 NASTY = "</script><script>hacked = 1</script><!--<img onerror='hacked = 1'> \" & ' \u2028 \u202e {{ 7 * 7 }} ]]>"
 ROWS = [
@@ -176,6 +176,82 @@ def test_bars_show_no_null(tmp_path: Path) -> None:
         return
     assert [bar.split(": ")[1] for bar in found["bars"]] == ["Ann", "no name, city → Oslo", "Bob"]
     assert found["changed"][0] == ["1"]
+
+
+_KNOWN = """
+const all = selector => [...document.querySelectorAll(selector)];
+const get = id => document.getElementById(id);
+const shown = () => all(".lane:not([hidden])").map(lane => lane.querySelector(".name").textContent + ": "
+  + [...lane.querySelectorAll(".track .version")].map(bar => bar.textContent + (bar.matches(".arrived") ? "*" : "")));
+const found = { now: [get("told").textContent, shown()], states: [] };
+while (!get("sooner").disabled) { get("sooner").click(); found.states.unshift([get("told").textContent, shown()]); }
+get("after").click(); get("after").click(); get("after").click();
+found.third = get("told").textContent;
+all(".track .version")[1].focus();
+get("known").value = get("known").max; get("known").dispatchEvent(new Event("input"));
+found.reads = get("known").getAttribute("aria-valuetext");
+found.tabs = all(".track .version[tabindex='0']").map(bar => bar.getAttribute("aria-label"));
+get("rows").open = true; found.rows = get("rows").firstElementChild.textContent;
+get("now").click(); found.again = shown(); found.label = get("told").textContent;
+"""
+
+
+def test_slider_shows_what_was_known(tmp_path: Path) -> None:
+    """Of a table with two axes of time, run by run; what a run wrote is marked."""
+    text = render_page(made(STORY, spec_of(RECORDED), superseded=True))
+    require_self_contained(text)
+    assert "3 keys, 6 versions" in Read(text).texts["small"]
+    for plain in (made(STORY, spec_of(RECORDED), superseded=True, known_at="2024-03-10"), made(ROWS)):
+        assert 'id="known"' not in render_page(plain)
+    found = read_in_browser(text, _KNOWN, tmp_path)
+    if found is None:
+        return
+    assert (found["errors"], found["requests"]) == ([], 0)
+    now = ["1: Ann · Oslo,city → Rome,city → Paris", "2: Bob · Bonn", "3: Eva · Kyiv,city → Lviv"]
+    assert found["now"] == ["now", now] and found["again"] == now and found["label"] == "now"
+    assert found["states"] == [
+        ["2024-01-05: wrote 1 version", ["1: Ann · Oslo*"]],
+        ["2024-01-12: wrote 1 version", ["1: Ann · Oslo", "2: Bob · Bonn*"]],
+        ["2024-02-10: wrote 1 version", ["1: Ann · Oslo", "2: Bob · Bonn*"]],
+        ["2024-03-02: wrote 3 versions", ["1: Ann · Oslo*,city → Paris*", "2: Bob · Bonn", "3: Eve · Kyiv*"]],
+        [
+            "2024-03-20: wrote 2 versions",
+            ["1: Ann · Oslo*,city → Rome*,city → Paris", "2: Bob · Bonn", "3: Eve · Kyiv"],
+        ],
+        ["2024-04-02: wrote 2 versions", [*now[:2], "3: Eva · Kyiv*,city → Lviv*"]],
+    ]
+    assert found["third"].startswith("2024-03-02") and found["reads"] == "2024-04-02: wrote 2 versions"
+    assert found["tabs"] == ["1, version 3 of 3, 2024-03-01 → open: city → Paris"], (
+        "the same place in what is known now"
+    )
+    assert found["rows"] == "Open versions, as known at 2024-04-02 00:00:00: 2"
+
+
+_MANY = """
+const all = selector => [...document.querySelectorAll(selector)];
+const found = { drawn: all(".track .version").length };
+document.getElementById("search").value = "n5999";
+document.getElementById("search").dispatchEvent(new Event("input"));
+found.lanes = all(".lane:not([hidden])").length;
+all(".lane:not([hidden]) .version")[0].focus();
+found.reads = document.getElementById("details").innerText.split("\\n")[0];
+document.getElementById("search").value = "";
+document.getElementById("search").dispatchEvent(new Event("input"));
+document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowUp", bubbles: true }));
+found.above = document.activeElement.getAttribute("aria-label");
+dispatchEvent(new Event("beforeprint")); found.printed = all(".track .version").length;
+"""
+
+
+def test_many_keys_are_drawn_as_they_come_into_view(tmp_path: Path) -> None:
+    """But a search, the keyboard and a printer reach all of them."""
+    rows = [row(i // 2, f"n{i}", "Oslo", i % 2, 1 if i % 2 == 0 else None) for i in range(6000)]
+    found = read_in_browser(render_page(made(rows, spec_of("{type: bigint}"))), _MANY, tmp_path)
+    if found is None:
+        return
+    assert found["errors"] == [] and found["drawn"] < 100
+    assert (found["lanes"], found["reads"]) == (1, "2999")
+    assert found["above"].startswith("2998, version 1 of 2") and found["printed"] == 6000
 
 
 def test_page_with_two_thousand_versions(tmp_path: Path) -> None:
