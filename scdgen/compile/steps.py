@@ -20,9 +20,9 @@ class Part(Enum):
     RUN = "set the variables that are of the run, and not of one of its files"
     TABLE = "create the table, or change its columns"
     MEMBERS = "infer members from facts"
+    VARIABLES = "set the variables of the merge"
     PLAN = "count what the merge will do, if that is wanted"
     VIEWS = "create the views first, so that nothing is merged if one cannot be created"
-    VARIABLES = "set the variables of the merge"
     COUNTS = "count the rows that the merge leaves out"
     REJECTS = "keep the rows that are rejected"
     MERGE = "merge"
@@ -95,12 +95,12 @@ def _steps(
         yield Step(Part.TABLE, (*changes, *added))
     if infer:
         yield Step(Part.MEMBERS, _own_texts(files.infer, of_run))
+    *before, merge = _own_texts(files.merge, of_run)
+    yield Step(Part.VARIABLES, tuple(before))
     yield Step(Part.PLAN)
     views = files.views.texts
     if views:
         yield Step(Part.VIEWS, views)
-    *before, merge = _own_texts(files.merge, of_run)
-    yield Step(Part.VARIABLES, tuple(before))
     if query := source_counts(spec, wanted=counts_source):
         yield Step(Part.COUNTS, (compiler.render_query(query),))
     # Write rejected rows before the MERGE, so that they are kept if it fails.

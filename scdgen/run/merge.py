@@ -48,7 +48,7 @@ class Job:
     counts_source: bool = False
     """Whether to count the rows of the source even if none can be left out."""
     read_plan: Callable[[PlanView], Mapping[str, int]] | None = None
-    """Reads the counts of a plan in the attempt, after members were inferred; ``None`` if it is to plan nothing."""
+    """Reads the counts of a plan, and may refuse them; ``None`` if the attempt is to plan nothing."""
     around_merge: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
     """Entered for the MERGE."""
     watch: Watch | None = None
@@ -100,13 +100,16 @@ class Attempt:
         if self.job.watch:
             self.job.watch.require_fresh()
         self.fit()
+        ahead = self.job.read_plan is not None and self._alters() and not self.job.infer
+        if ahead:
+            self._plan_ahead()
         # Each of these statements commits one version at most; a failure takes back so many. What a MERGE by a saved
         # plan has read is known only afterwards, so that a table that it filled may have to go.
         versions = sum(len(step.statements) for step in self._of(Part.TABLE, Part.MEMBERS))
         versions += bool(self.created and self.job.watch)
         with self.table.restore_on_failure(self.created, versions, self.noted):
             for step in self.steps:
-                self.play(step)
+                self.play(step, ahead)
             result = self.read_back()
             if self.spec.each is not None:
                 self._note_date()
@@ -128,8 +131,8 @@ class Attempt:
         given = self.job.infer, self.job.counts_source, self.job.record.run
         self.steps = list_steps(self.compiled, existing, *given)
 
-    def play(self, step: Step) -> None:
-        """Run the statements of a step, and keep what they return."""
+    def play(self, step: Step, ahead: bool = False) -> None:
+        """Run the statements of a step, and keep what they return; ``ahead``: the plan came before all steps."""
         match step.part:
             case Part.MEMBERS:
                 # The last statement merges the members; the ones before it prepare the session.
@@ -137,15 +140,13 @@ class Attempt:
                 self.engine.execute(before)
                 self.inferred = int(self.engine.spark.sql(merge).collect()[0][0])
             case Part.PLAN:
-                self._plan()
+                if not ahead:
+                    self._plan()
+                self._find_needless()
             case Part.VIEWS:
                 # A failure drops the columns that the run adds, so that the views get them after the MERGE.
                 added = {sql.unquote(column.name) for column in self.additions}
                 self._create_views(step, self.spec.columns.keys() - added, always=self.created)
-            case Part.VARIABLES:
-                # Counting the source needs them, too, as does the date of its snapshot.
-                if not self.needless or any(self._of(Part.COUNTS)) or self.spec.each is not None:
-                    self.engine.execute(step.statements)
             case Part.COUNTS:
                 self.source_counts = self.engine.count_source(self.compiled.spec, step.statements[0])
             case Part.MERGE:
@@ -159,7 +160,7 @@ class Attempt:
     def read_back(self) -> RunResult:
         """Read what the run has committed from Delta's log, and build its result."""
         # A run that wrote nothing has no commit to look for, and reports the newest version.
-        altered = any(step.statements for step in self._of(Part.TABLE)) or bool(self.inferred)
+        altered = self._alters() or bool(self.inferred)
         wrote, compares = altered or any(self.merge_counts.values()), delta.compares_snapshots(self.spec)
         run_id = self.noted if wrote else ""
         # Snapshots need several commits, to find a newer one that was merged before, and a saved plan needs those of
@@ -184,16 +185,30 @@ class Attempt:
     def _of(self, *parts: Part) -> Iterator[Step]:
         return (step for step in self.steps if step.part in parts)
 
+    def _alters(self) -> bool:
+        """Whether the run creates the table or changes its columns or properties."""
+        return any(step.statements for step in self._of(Part.TABLE))
+
+    def _plan_ahead(self) -> None:
+        """Count before the table is created or changed, so that a run that is refused writes nothing."""
+        missing = pattern_of(self.spec).columns(self.spec) if self.created else self.additions
+        with self.table.view_with_columns(missing) as name:
+            self._count(self.compiled.with_target(name) if name else self.compiled)
+
     def _plan(self) -> None:
-        """Count what the MERGE would do, if that is wanted, and find whether it is needless."""
-        record = self.job.record
-        # Inferred members change the counts, so that a run with them plans here, and any other before its attempts.
+        """Count with the variables of the MERGE, which are those of the plan: its own would read the source again."""
+        self._count(self.compiled, [text for step in self._of(Part.VARIABLES) for text in step.statements])
+
+    def _count(self, compiled: Compiled, done: Sequence[str] = ()) -> None:
+        """Read the counts of a plan, if that is wanted; the statements ``done`` have set variables of it."""
         if self.job.read_plan is not None:
-            with open_plan(self.engine, self.compiled, self.created) as plan:
-                record.planned = self.job.read_plan(plan)
-        # If the plan found no changes, a MERGE at that time would have written nothing. A custom MERGE may.
-        lean = not self.engine.compiler.is_custom
-        self.needless = bool(record.planned) and lean and pattern_of(self.spec).is_needless(self.spec, record.planned)
+            with open_plan(self.engine, compiled, self.created, done=done) as plan:
+                self.job.record.planned = self.job.read_plan(plan)
+
+    def _find_needless(self) -> None:
+        """Find whether a MERGE would have written nothing at the time of the plan; a custom one may do more."""
+        planned, lean = self.job.record.planned, not self.engine.compiler.is_custom
+        self.needless = bool(planned) and lean and pattern_of(self.spec).is_needless(self.spec, planned)
 
     def _create_views(self, step: Step, columns: Iterable[str], always: bool) -> None:
         names = (self.spec.views.current, self.spec.views.overlay)

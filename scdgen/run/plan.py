@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -132,27 +132,30 @@ def _as_python(value: Any) -> Any:
 
 
 @contextmanager
-def open_plan(engine: Engine, compiled: Compiled, creates: bool, added: tuple[str, ...] = ()) -> Iterator[PlanView]:
-    """Set the variables of plan.sql, yield its view, and drop the view afterwards; see :class:`PlanView`."""
+def open_plan(
+    engine: Engine, compiled: Compiled, creates: bool, added: tuple[str, ...] = (), done: Collection[str] = ()
+) -> Iterator[PlanView]:  # fmt: skip
+    """Set the variables of plan.sql, yield its view, and drop the view afterwards; see :class:`PlanView`.
+
+    ``done`` are the statements that set variables before.
+    """
     found = compiled.files.plan.statements
     if len(found) < 3 or found[-3].name != VIEW:
         what = f"must make the view {VIEW} and end with the two queries that read it"
         raise UsageError(f"{compiled.spec.pattern}/plan.sql.j2: {what}; fix the template or leave out --templates")
     *before, create, counts, _ = compiled.files.plan.texts
     try:
-        engine.execute(before)
+        engine.execute(text for text in before if text not in done)
         yield PlanView(engine.spark, compiled, create, counts, creates, added)
     finally:
         engine.spark.catalog.dropTempView(VIEW)
 
 
 @contextmanager
-def plan_table(
-    engine: Engine, spec: Spec, compiled: Compiled, source: DataFrame | None, adopt: bool
-) -> Iterator[PlanView]:  # fmt: skip
+def plan_table(engine: Engine, spec: Spec, compiled: Compiled, source: DataFrame | None) -> Iterator[PlanView]:
     """Yield the view of plan.sql; a table that does not exist or lacks columns is replaced by a view with them.
 
-    ``source`` has the rows to merge if the compiled SQL reads a view; ``adopt`` as for a run.
+    ``source`` has the rows to merge if the compiled SQL reads a view.
     """
     table = TargetTable(engine.spark, spec)
     # A plan writes nothing, so it cannot create the table or add the columns that a run would.
@@ -163,7 +166,7 @@ def plan_table(
         else:
             # Compare an existing table as a run would, and refuse what a run would refuse.
             found = table.read_stored()
-            missing = find_additions(with_zone(spec, compiled.spec), found, engine.compiler, adopt or not found.adopted)
+            missing = find_additions(with_zone(spec, compiled.spec), found, engine.compiler, not found.adopted)
         added = () if creates else tuple(sql.unquote(column.name) for column in missing)
         with (
             table.view_with_columns(missing) as name,

@@ -131,12 +131,7 @@ class Runner:
             own._report(record, source, infer) as reported,
             own._prepare(spec, source, params, infer) as prepared,
         ):
-            if count and not infer:
-                record.planned = own._read_plan(own._count, spec, prepared, adopt)
-            if plan is not None:
-                plan.require_counts(pattern_of(spec).split_counts(spec, record.planned))
-            # Inferred members change what the MERGE does, so that a plan comes after them.
-            read_plan = own._count if count and infer else None
+            read_plan = partial(own._count, spec, plan) if count else None
             result = own._run(Job(record, prepared, adopt, infer, own._metrics is not None, read_plan, watch=watch))
             reported.counts = vars(result)
         return result
@@ -239,9 +234,12 @@ class Runner:
         record.result = replace(result, seconds=seconds, retries=retries, run_id=record.run)
         return record.result
 
-    def _count(self, plan: PlanView) -> dict[str, int]:
-        """Count what a run would do; late rows only for the metrics."""
-        return plan.count_run(not self.compiler.is_custom, self._metrics is not None)
+    def _count(self, spec: Spec, planned: PlannedRun | None, plan: PlanView) -> dict[str, int]:
+        """Count what a run would do, which a saved plan may refuse; late rows only for the metrics."""
+        counts = plan.count_run(not self.compiler.is_custom, self._metrics is not None)
+        if planned is not None:
+            planned.require_counts(pattern_of(spec).split_counts(spec, counts))
+        return counts
 
     def plan(
         self,
@@ -496,13 +494,11 @@ class Runner:
         with self._engine.translated(spec):
             return TargetTable(self.spark, spec).exists()
 
-    def _read_plan(
-        self, read: Callable[[PlanView], Result], spec: Spec, prepared: Prepared, adopt: bool = False
-    ) -> Result:
+    def _read_plan(self, read: Callable[[PlanView], Result], spec: Spec, prepared: Prepared) -> Result:
         """Plan and ``read`` the result; like a run, a plan starts over if the source grew meanwhile."""
 
         def attempt() -> Result:
-            with plan_table(self._engine, spec, prepared.compiled, prepared.rows, adopt) as plan:
+            with plan_table(self._engine, spec, prepared.compiled, prepared.rows) as plan:
                 return read(plan)
 
         return retry(spec.target, self._limit(), attempt)[0]

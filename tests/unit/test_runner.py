@@ -59,7 +59,17 @@ def test_members_are_inferred_before_the_plan(monkeypatch: pytest.MonkeyPatch, i
     known = {"FROM crm.f\n": "infer", " AS folded\n": "plan", "MERGE INTO crm.t AS t USING": "merge"}
     steps = [next((step for part, step in known.items() if part in text), "") for text in spark.sent]
     assert [step for step in steps if step] == (["infer", "plan", "merge"] if infer else ["plan", "merge"])
+    # The plan reads the variables of the MERGE, and what Spark stores of the table once.
+    assert sum("SET VARIABLE" in text for text in spark.sent) == 1
+    assert table.read_stored.call_count == 1
     assert counts["versions"]["corrected"] == 1
+    # A table that does not exist is created after the plan, which may refuse the run.
+    spark.sent, table.exists.return_value = [], False
+    assert Runner(spark).run(spec, count=True).created
+    plan_at, create_at = (
+        next(i for i, text in enumerate(spark.sent) if part in text) for part in (" AS folded\n", "CREATE TABLE")
+    )
+    assert plan_at < create_at
 
 
 def attempt(spark: Any, monkeypatch: pytest.MonkeyPatch, exists: bool, **planned: int) -> merge.Attempt:
