@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, TextIO, cast
 
 from scdgen.errors import UsageError, nearest
 
@@ -242,11 +242,11 @@ def guess_encoding(file: Path) -> str | None:
     return None if is_utf8 else "windows-1252" if windows else "ISO-8859-1"
 
 
-def open_text(file: Path, encoding: str = Dialect.encoding) -> IO[str]:
+def open_text(file: Path, encoding: str = Dialect.encoding) -> TextIO:
     """Open a text file, unzipped and without a byte order mark; bytes that are not UTF-8 become lone surrogates."""
     name, errors = ("utf-8-sig", "surrogateescape") if encoding == Dialect.encoding else (encoding, "replace")
     opener: Any = gzip.open if file.suffix.lower() == ".gz" else open
-    return cast("IO[str]", opener(file, "rt", encoding=name, errors=errors, newline=""))
+    return cast("TextIO", opener(file, "rt", encoding=name, errors=errors, newline=""))
 
 
 def _read_bytes(file: Path, size: int) -> bytes:

@@ -8,6 +8,8 @@ does not convert. The types of other columns are inferred from their values, and
 
 from __future__ import annotations
 
+import csv
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +39,9 @@ CSV = {"header": "true", "nullValue": "\x00", **_QUOTES, **STRICT}
 # Matches cells of a broken file that Spark has read without an error: a quote that is never closed takes the rest of
 # the file, a line that ends in CRLF keeps its CR if the header ends in LF, a byte that is not UTF-8 is replaced.
 _DOUBT = r"[\r\n\x00\uFFFD]"
+# The same for Python, which reads a byte that is not UTF-8 as a surrogate.
+_ODD = re.compile("[\r\n\x00\ufffd\udc80-\udcff]")
+_SMALL = 1 << 20  # bytes
 _TEXTS = ("STRING", "VARCHAR", "CHAR", "BINARY")
 # Texts that Spark reads as a date before the year 1 or after 9999, such as '202401'.
 _FAR_YEAR = r"^\s*(-\d|\+?(0{4,7}|0*[1-9]\d{4,6})(-|\s|T|$))"
@@ -65,7 +70,9 @@ def _opened(spark: SparkSession, spec: Spec, files: Files, taken: dict[str, set[
     # Each format has its own reader; the last branch is for Delta, and for Parquet that is not local.
     if files.kind == "csv":
         texts = _read_csv(spark, spec, files, taken)
-        kinds, doubtful = _inspect_texts(texts, compared(spec) - taken.keys())
+        asked = compared(spec) - taken.keys()
+        nothing_to_ask = not any(name.lower() in asked for name in texts.columns) and are_plain(files)
+        kinds, doubtful = ({}, []) if nothing_to_ask else _inspect_texts(texts, asked)
         return Opened(files, texts, typed(texts, taken, {**kinds, **_declared(texts, spec)}), _local(files, doubtful))
     if files.kind == "json":
         texts, doubtful = read_json(spark, [spec], files)
@@ -225,6 +232,28 @@ def _local(files: Files, uris: Iterable[str]) -> tuple[Path, ...]:
     """The local files with these URIs of Spark's, in order."""
     named = {files.named(uri)[1] for uri in uris}
     return tuple(file for file in files.local if file in named)
+
+
+def are_plain(files: Files) -> bool:
+    """Whether no reader can misread the CSVs, which are local, small and without options; a job of Spark takes longer.
+
+    All rows have the cells of the header, and no cell has what :func:`_inspect_texts` looks for.
+    """
+    if files.given or any(file.suffix.lower() == ".gz" for file in files.local):
+        return False
+    small = bool(files.local) and sum(file.stat().st_size for file in files.local) <= _SMALL
+    return small and all(_is_plain(file, files.dialect(file)) for file in files.local)
+
+
+def _is_plain(file: Path, dialect: Dialect) -> bool:
+    try:
+        with open_text(file, dialect.encoding) as text:
+            rows = [cells for cells in dialect.cells(text) if cells]
+            ends = text.newlines
+    except (csv.Error, UnicodeError):
+        return False
+    same = {len(cells) for cells in rows} == {len(rows[0])} if rows else False
+    return same and ends in {None, "\n", "\r\n"} and not any(_ODD.search("".join(cells)) for cells in rows)
 
 
 def typed(texts: DataFrame, taken: dict[str, set[str]], kinds_of: dict[str, str]) -> DataFrame:

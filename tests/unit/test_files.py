@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +20,7 @@ from scdgen.errors import DataError, UsageError
 from scdgen.files.dialect import Dialect, check_options, find_dialect, guess_encoding
 from scdgen.files.errors import check_source, csv_rows, find_mistake, json_rows, line_of, open_files
 from scdgen.files.find import Match, find, find_matches, is_pattern
-from scdgen.files.read import csv_heads
+from scdgen.files.read import are_plain, csv_heads
 from scdgen.files.shape import find_wanted
 
 
@@ -188,6 +189,35 @@ def test_rows_by_their_dialect() -> None:
 )
 def test_encoding_of_a_file(data: bytes, encoding: str | None) -> None:
     assert guess_encoding(write("a.csv", data)) == encoding
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "plain"),
+    [
+        ("a.csv", "id,name\n1,a\n2,\n", True),
+        ("a.csv", "id,name\n1,a", True),
+        ("a.csv", "id,name\r\n1,a\r\n\r\n", True),
+        ("a.csv", 'id;name\n1;"a; ""b"" 5"\n', True),
+        ("a.csv", "id,name\n1,Z\u00fcrich\n", True),
+        ("a.csv", "", False),
+        ("a.csv", "id,name\n1\n", False),  # a row without all cells
+        ("a.csv", "id,name\n1,a\r\n2,b\n", False),  # one line ends in CRLF
+        ("a.csv", "id,name\r1,a\r", False),
+        ("a.csv", 'id,name\n1,"a\n2,b\n', False),  # a quote that is never closed
+        ("a.csv", 'id,name\n5","a\n2,b\n', False),
+        ("a.csv", 'id,name\n1,"a"b\n', False),
+        ("a.csv", 'id,name\n1,"a\nb"\n', False),  # a cell of two lines, which is right, and looks wrong
+        ("a.csv", "id,name\n1,a\x00\n", False),
+        ("a.csv", b"id,name\n1,Z\xfcrich\n", False),
+        ("a.csv", "id,name\n1,\ufffd\n", False),
+        ("a.csv.gz", gzip.compress(b"id,name\n1,a\n"), False),
+        ("a.csv", "id,name\n" + "1,a\n" * 300_000, False),  # too large to be read twice
+    ],
+)
+def test_file_that_no_reader_can_misread(name: str, data: str | bytes, plain: bool) -> None:
+    write(name, data)
+    assert are_plain(find(name)) is plain
+    assert not are_plain(replace(find(name), given={"quote": "'"}))
 
 
 def test_files_are_grouped_by_header() -> None:
