@@ -9,6 +9,7 @@ import logging
 import os
 import re
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -407,10 +408,20 @@ def open_runner(
     read = [options.warehouse, *(spec.source.path or "" for spec in specs), *filter(None, files or ())]
     if files is not None and not options.remote and not options.conf and are_small(filter(None, read)):
         options = options.with_settings(QUICK)
+    # Spark starts for seconds in another process; meanwhile this one compiles the templates, which it keeps.
+    threading.Thread(target=_compile_first, args=(specs, options.compiler), daemon=True).start()
     with open_session(options, names, needs_tables, merges) as spark:
         if metrics is not None:
             metrics.prepare(spark)
         yield Runner(spark, options.compiler.templates, run_id=new_run_id(), metrics=metrics, **limits)
+
+
+def _compile_first(specs: Sequence[Spec], compiler: Compiler) -> None:
+    """Compile the first of the specs; what is wrong with it, the command finds again."""
+    from scdgen.compile.compile import render
+
+    with contextlib.suppress(Exception):
+        render(specs[0], compiler.templates)
 
 
 def are_small(paths: Iterable[str]) -> bool:
