@@ -44,7 +44,7 @@ class Times:
         self.end = sql.quote(spec.history.valid_to)
         self.zone = spec.time_zone
         # Superseded rows are not open, but may have an open end. Where the flag places files, it tells these apart.
-        self.open_flag = self.flagged if spec.recorded and spec.separates_open else None
+        self.open_flag = self.flagged if spec.recorded and spec.layout == "split" else None
 
     @property
     def flagged(self) -> str:

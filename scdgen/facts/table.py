@@ -10,7 +10,7 @@ from scdgen.facts.built import Source
 from scdgen.facts.columns import Target
 from scdgen.facts.members import Unknown
 from scdgen.model.registry import definition
-from scdgen.model.spec import DEFAULT_PROPERTIES, Spec
+from scdgen.model.spec import DEFAULT_PROPERTIES, STATISTICS, Spec
 from scdgen.sql.types import parse_type
 
 
@@ -30,8 +30,8 @@ class Create(Facts, template="create.sql.j2"):
     """The quoted names of the columns of its primary key; empty without one."""
     partition_by: tuple[str, ...]
     """The quoted names of the partition columns."""
-    separates_open: bool
-    """Whether the partitions are those of ``table.layout``."""
+    layout: str
+    """What ``table.layout`` means for the table: ``split``, ``cluster`` or ``none``."""
     cluster_by: tuple[str, ...]
     """The quoted names of the columns that the table is clustered by."""
     location: str | None
@@ -55,8 +55,8 @@ class Create(Facts, template="create.sql.j2"):
             columns=columns,
             primary_key=tuple(map(sql.quote, _primary_key(spec))) if table.primary_key else (),
             partition_by=tuple(map(sql.quote, spec.partitions)),
-            separates_open=spec.separates_open,
-            cluster_by=tuple(map(sql.quote, table.cluster_by)),
+            layout=spec.layout,
+            cluster_by=tuple(map(sql.quote, spec.clustering)),
             location=sql.text_literal(table.location) if table.location else None,
             description=sql.text_literal(spec.description) if spec.description else None,
             properties=literals(_table_properties(spec, columns)),
@@ -80,13 +80,17 @@ def _table_properties(spec: Spec, columns: tuple[Target, ...]) -> dict[str, str]
     odd = any(character in " ,;{}()\n\t=" for name in names for character in name)
     mapped = {"delta.columnMapping.mode": "name"} if odd else {}
     properties = {**DEFAULT_PROPERTIES, **mapped, **spec.table.properties, **definition(spec)}
-    wanted = "delta.dataSkippingStatsColumns"
-    if len(spec.columns) <= 26 or wanted in properties or not spec.rules.keeps_history:
+    # Delta keeps minimum and maximum of 32 columns only, and refuses to cluster by another one.
+    if spec.layout == "cluster":
+        is_wide = sum(parse_type(column.type).width for column in columns) > 32
+    else:
+        is_wide = len(spec.columns) > 26
+    if not is_wide or STATISTICS in properties or not spec.rules.keeps_history:
         return properties
-    # Delta keeps minimum and maximum of 32 columns only: in a wide table, name those that files are skipped by.
+    # In a wide table, name those that files are skipped by.
     recorded = [name for _, name in spec.recorded_columns]
-    skipped_by = [*spec.keys, spec.history.valid_from, spec.history.valid_to, *recorded, *spec.table.cluster_by]
-    return {**properties, wanted: ",".join(dict.fromkeys(map(sql.quote, skipped_by)))}
+    skipped_by = [*spec.keys, spec.history.valid_from, spec.history.valid_to, *recorded, *spec.clustering]
+    return {**properties, STATISTICS: ",".join(dict.fromkeys(map(sql.quote, skipped_by)))}
 
 
 @dataclass(frozen=True)

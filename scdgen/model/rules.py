@@ -8,7 +8,7 @@ from scdgen import sql
 from scdgen.errors import describe_one_name, nearest
 from scdgen.model.option import Rows, sql_texts, walk
 from scdgen.model.registry import PREFIX, pattern_names, rules_of
-from scdgen.model.spec import RESERVED_PREFIX, TAKEN, Snapshot, Spec, locate_history_column
+from scdgen.model.spec import RESERVED_PREFIX, STATISTICS, TAKEN, Snapshot, Spec, locate_history_column
 from scdgen.sql.dates import find_literal_patterns, find_mistake
 from scdgen.sql.expression import find_paths
 from scdgen.sql.literal import find_form, length_of, value_text
@@ -369,6 +369,7 @@ def _table(spec: Spec) -> Found:
     if len(table.cluster_by) > 4:
         message = f"cluster_by: {len(table.cluster_by)} columns are more than Delta takes; name at most four"
         yield ("table", "cluster_by"), message
+    yield from _layout(spec)
     for name in table.properties:
         if name.lower().startswith(PREFIX):
             yield ("table", "properties", name), f"properties: '{name}' is written by scdgen itself; remove it"
@@ -384,6 +385,30 @@ def _table(spec: Spec) -> Found:
             elif name in spec.columns and spec.columns[name].type.startswith(NESTED):
                 message = f"{option}: '{name}' is {spec.columns[name].type}; choose a column of a plain type"
                 yield ("table", option, index), message
+
+
+def _layout(spec: Spec) -> Found:
+    table, place = spec.table, ("table", "layout")
+    if not spec.keeps_history or table.layout not in ("split", "cluster"):
+        return
+    for option in ("partition_by", "cluster_by"):
+        if getattr(table, option):
+            yield place, f"layout: {table.layout} and {option} both say where rows go; keep one"
+    if table.layout == "cluster":
+        listed = table.properties.get(STATISTICS)
+        known = [name.strip().strip("`").lower() for name in (listed or "").split(",")]
+        unknown = [name for name in spec.clustering if name.lower() not in known]
+        if listed is not None and unknown:
+            what = f"cluster needs the minimum and maximum of {', '.join(unknown)}"
+            yield place, f"layout: {what}; add {'it' if len(unknown) == 1 else 'them'} to {STATISTICS}"
+    elif spec.history.is_current is None:
+        yield (
+            place,
+            "layout: split needs history.is_current, to partition by; name that column, or write layout: cluster",
+        )
+    elif not spec.flag_splits:
+        what = "split partitions by history.is_current, and a partition reads '' back as NULL"
+        yield place, f"layout: {what}; give that column other values, or write layout: cluster"
 
 
 def _all_columns(spec: Spec) -> list[str]:

@@ -34,13 +34,18 @@ from scdgen.model.registry import PatternRules, pattern_names, rules_of
 from scdgen.paths import folder_name
 from scdgen.sql.limits import NAME_LENGTH, require_short
 from scdgen.sql.tokens import find_cast
-from scdgen.sql.types import column_types, data_type
+from scdgen.sql.types import NESTED, column_types, data_type
 from scdgen.sql.zones import time_zone
 
 RESERVED_PREFIX = "_scd_"
 TYPE_FORMAT = "spark-type"  # in the JSON Schema, where one definition replaces each Spark type
 CLOCK = "current_timestamp()"
 TAKEN = "taken_at"  # the param that `snapshot.each` declares: the date of one snapshot
+STATISTICS = (
+    "delta.dataSkippingStatsColumns"  # the property that lists the columns whose minimum and maximum Delta keeps
+)
+MOST_CLUSTERED = 4  # columns that Delta clusters a table by
+UNCLUSTERED = (*NESTED, "BINARY", "BOOLEAN")  # types of which Delta keeps no minimum and maximum
 DEFAULT_PROPERTIES = {"delta.enableDeletionVectors": "true"}  # of the table, unless table.properties says otherwise
 
 
@@ -580,10 +585,11 @@ class Table(Model):
         default=(), description="Target columns; one that is derived from the key lets the MERGE skip other partitions."
     )
     cluster_by: Names = Field(default=(), description="Target columns for liquid clustering; not with `partition_by`.")
-    layout: Annotated[Literal["auto", "none"], Option(needs=Need.VERSIONS)] = Field(
+    layout: Annotated[Literal["auto", "split", "cluster", "none"], Option(needs=Need.VERSIONS)] = Field(
         default="auto",
-        description="scd2; `auto`: a new table keeps open and closed versions in separate files, partitioned by "
-        "`history.is_current`, unless `partition_by`, `cluster_by` or `location` is set.",
+        description="scd2: what keeps open and closed versions of a new table in separate files. `split`: partitions, "
+        "by `history.is_current`. `cluster`: liquid clustering, by `history.valid_to` and the keys. `auto`: `split`, "
+        "unless `partition_by`, `cluster_by` or `location` is set, or no column can be the partition.",
     )
     properties: Properties = Field(default_factory=dict, description="Delta table properties.")
     time_zone: TimeZone | None = Field(
@@ -1135,19 +1141,40 @@ class Spec(Model):
     def partitions(self) -> tuple[str, ...]:
         """Return the columns that create.sql partitions the table by: ``partition_by``, or the flag by ``layout``."""
         flag = self.history.is_current
-        return (flag.name,) if flag and self.separates_open else self.table.partition_by
+        return (flag.name,) if flag and self.layout == "split" else self.table.partition_by
 
     @property
-    def separates_open(self) -> bool:
-        """Whether ``table.layout`` keeps open versions in files without closed ones.
+    def clustering(self) -> tuple[str, ...]:
+        """Return the columns that create.sql clusters the table by: ``cluster_by``, or those of ``layout: cluster``.
 
-        Not at a ``location``: a table without this layout may be there that no catalog knows, and CREATE refuses to
-        register it with another one. Nor if the flag can be empty text, which a partition reads back as NULL.
+        Files are skipped by the minimum and maximum of a column, which Delta does not have for every type of a key.
         """
-        flag, table = self.history.is_current, self.table
-        if flag is None or not self.keeps_history or flag.name not in self.rules.added_columns(self):
-            return False
-        return table.layout == "auto" and not table.is_laid_out and "" not in (flag.open, flag.closed)
+        if self.layout != "cluster":
+            return self.table.cluster_by
+        ends = [self.recorded.to] if self.recorded else []
+        listed = {name: self.columns[name].type for name in self.keys if name in self.columns}
+        keys = [name for name, kind in listed.items() if not kind.startswith(UNCLUSTERED)]
+        return (*ends, self.history.valid_to, *keys)[:MOST_CLUSTERED]
+
+    @property
+    def layout(self) -> Literal["split", "cluster", "none"]:
+        """Return what ``table.layout`` means for the table.
+
+        ``auto`` is not for a ``location``: a table without the partitions may be there that no catalog knows, and
+        CREATE refuses to register it with them.
+        """
+        table = self.table
+        if not self.keeps_history or table.layout == "none":
+            return "none"
+        if table.layout == "auto":
+            return "split" if self.flag_splits and not table.is_laid_out else "none"
+        return table.layout
+
+    @property
+    def flag_splits(self) -> bool:
+        """Whether the flag of open versions can be a partition, which reads empty text back as NULL."""
+        flag = self.history.is_current
+        return flag is not None and flag.name in self.rules.added_columns(self) and "" not in (flag.open, flag.closed)
 
     @property
     def tracked(self) -> list[str]:

@@ -103,6 +103,11 @@ class Type:
             yield from kind.names()
 
     @property
+    def width(self) -> int:
+        """How many columns Delta has for a column of the type: each field of a struct is one."""
+        return sum(kind.width for _, kind in self.inside) if self.name == "STRUCT" else 1
+
+    @property
     def has_order(self) -> bool:
         """Whether Spark compares two values of the type."""
         return not self.holds("MAP") and not self.holds("VARIANT")

@@ -224,23 +224,24 @@ class _Changes:
     def table(self) -> Iterator[Line]:
         """Yield lines about what only a new table gets, with the statement for an existing one."""
         old, new = _table_options(self.old), _table_options(self.new)
-        # If nothing else decides the layout, it follows from whether open versions are apart.
-        if not {"partition_by", "cluster_by"} & {*old, *new} and self.old.separates_open != self.new.separates_open:
-            old["layout"], new["layout"] = ("auto" if spec.separates_open else "none" for spec in (self.old, self.new))
+        # If nothing else places the rows, the layout does.
+        if not {"partition_by", "cluster_by"} & {*old, *new} and self.old.layout != self.new.layout:
+            old["layout"], new["layout"] = map(_layout, (self.old, self.new))
         for option in dict.fromkeys([*old, *new]):
             was, now = old.get(option), new.get(option)
             if was == now:
                 continue
             steps: list[Step] = []
             # Delta does not cluster a table that has partitions.
-            if option == "cluster_by" and not self.old.partitions:
-                names = ", ".join(map(sql.quote, (now or "").split(", ")))
-                steps = [Step("cluster", "", f"({names})" if now else "NONE")]
+            moves = option == "layout" and "split" not in (self.old.layout, self.new.layout)
+            if moves or (option == "cluster_by" and not self.old.partitions):
+                names = ", ".join(map(sql.quote, self.new.clustering))
+                steps = [Step("cluster", "", f"({names})" if names else "NONE")]
             elif option.startswith("properties."):
                 name = sql.text_literal(option.removeprefix("properties."))
                 steps = [Step("set", name, sql.text_literal(now)) if now else Step("unset", name)]
             why = NEW_TABLES
-            if option == "layout":
+            if option == "layout" and not steps:
                 why = f"{NEW_TABLES}; {_REWRITE}"
             elif not steps and self.new.keeps_history and option not in {"primary_key", "create_schema"}:
                 why = f"{NEW_TABLES}; {_COPY}"
@@ -266,6 +267,10 @@ def _rows_from(source: Source) -> str | None:
     if source.join:
         return f"join of {', '.join(joined.table for joined in source.join.values())}"
     return source.table or source.query
+
+
+def _layout(spec: Spec) -> str:
+    return spec.table.layout if spec.layout != "none" else "none"
 
 
 def _table_options(spec: Spec) -> dict[str, str]:

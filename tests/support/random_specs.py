@@ -456,6 +456,13 @@ def _guards(document: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _add_layout(case: Case) -> None:
+    """The layouts that a spec names, for some specs."""
+    layout = random.Random(f"layout {case.seed}").choice(["cluster", "split", "", ""])
+    if layout == "cluster" or (layout and case.document["history"].get("is_current", True)):
+        case.document["table"] = {"layout": layout}
+
+
 def _add_common(case: Case, rng: random.Random, folder: str) -> None:
     """The options that every kind of spec has."""
     document, columns, source = case.document, case.document["columns"], case.document["source"]
@@ -481,6 +488,8 @@ def _add_common(case: Case, rng: random.Random, folder: str) -> None:
         document["table"] = {"cluster_by": ["id"], "format": "delta"}
     elif not case.scd1 and rng.random() < 0.3:
         document["table"] = {"layout": "none"}
+    elif not case.scd1:
+        _add_layout(case)
     if rng.random() < 0.4:
         document.setdefault("table", {})["properties"] = {"delta.enableDeletionVectors": rng.choice(["true", "false"])}
     if rng.random() < 0.3:

@@ -148,6 +148,7 @@ SCD2: list[Change] = [
     ("overlays", {"old_name": {"previous": "name"}, "name_now": {"current": "name"}, "since": {"since": "name"}}),
     ("params", {"last_run": "timestamp"}),
     ("table.layout", "none"),
+    ("table.layout", "cluster"),
     ("lookups", {"sales.f": {"fact": "raw.f", "at": "t", "keys": _FACT_KEYS, "columns": ["name", "city"]}}),
     ("lookups", {"sales.f": {"fact": "raw.f", "at": "t", "keys": _FACT_KEYS, "columns": ["name"], **_FACT_TYPES}}),
     ("members.unknown", {"id": 0, "region": "none", "name": "Unknown"}),

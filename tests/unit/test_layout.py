@@ -1,0 +1,113 @@
+"""``table.layout``: what create.sql says, and what a change of it means for a table that exists."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import pytest
+
+from scdgen import Spec, SpecError, load_spec_text, render
+from scdgen.compile.render import Compiler
+from scdgen.stored.meaning import explain_changes
+
+NEW = "create.sql says so to new tables only; a table that is there stays as it is"
+ONE_KEY = MappingProxyType({"id": "int"})
+MOVE = "to move its rows over, see docs/how-to/layout.md"
+
+
+def spec_of(options: str = "", keys: Mapping[str, str] = ONE_KEY, name: str = "string") -> Spec:
+    columns = json.dumps({**keys, "name": name})
+    return load_spec_text(
+        "target: crm.customer\npattern: scd2\nsource: {table: crm.changes, effective_at: at}\n"
+        f"keys: [{', '.join(keys)}]\ncolumns: {columns}\n{options}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("", "PARTITIONED BY (is_current)"),
+        ("table: {layout: split}", "PARTITIONED BY (is_current)"),
+        ("table: {layout: split, location: /data}", "PARTITIONED BY (is_current)"),
+        ("table: {location: /data}", None),
+        ("table: {layout: none}", None),
+        ("history: {is_current: null}", None),
+        ("history: {is_current: null}\ntable: {layout: cluster}", "CLUSTER BY (valid_to, id)"),
+        ("table: {layout: cluster, location: /data}", "CLUSTER BY (valid_to, id)"),
+        ("history: {valid_to: until, open_end: '9999-12-31'}\ntable: {layout: cluster}", "CLUSTER BY (until, id)"),
+        ("history: {recorded: true}\ntable: {layout: cluster}", "CLUSTER BY (recorded_to, valid_to, id)"),
+        ("table: {layout: auto, cluster_by: [name]}", "CLUSTER BY (name)"),
+    ],
+)
+def test_what_create_says(options: str, expected: str | None) -> None:
+    lines = render(spec_of(options)).create.splitlines()
+    assert [line for line in lines if line.startswith(("PARTITIONED", "CLUSTER"))] == [expected] * bool(expected)
+    reasons = [line for line in lines if line.startswith("-- table.layout: ")]
+    assert len(reasons) == (expected is not None and "name" not in expected)
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ({"ok": "boolean", "id": "string"}, "valid_to, id"),
+        ({"raw": "binary"}, "valid_to"),
+        ({"a": "int", "b": "varchar(3)", "c": "decimal(5, 2)", "d": "date"}, "valid_to, a, b, c"),
+    ],
+)
+def test_columns_without_minimum_and_maximum_do_not_cluster(keys: dict[str, str], expected: str) -> None:
+    """Nor do more than four."""
+    assert f"CLUSTER BY ({expected})\n" in render(spec_of("table: {layout: cluster}", keys=keys)).create
+
+
+@pytest.mark.parametrize(("fields", "is_wide"), [(25, False), (28, False), (29, True)])
+def test_clustered_columns_have_statistics(fields: int, is_wide: bool) -> None:
+    """Delta has them for the first 32 columns, of which each field of a struct is one."""
+    shape = ", ".join(f"f{number}: int" for number in range(fields))
+    create = render(spec_of("table: {layout: cluster}", name=f"struct<{shape}>")).create
+    assert ("'delta.dataSkippingStatsColumns' = 'id,valid_from,valid_to'" in create) == is_wide
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("auto", "split", []),
+        ("auto", "cluster", [f"table.layout: auto -> cluster: {NEW}; {MOVE}"]),
+        ("cluster", "split", [f"table.layout: cluster -> split: {NEW}; {MOVE}"]),
+        (
+            "none",
+            "cluster",
+            [
+                f"table.layout: none -> cluster: {NEW}; statements that keep the stored rows:",
+                "    ALTER TABLE crm.customer CLUSTER BY (valid_to, id);",
+            ],
+        ),
+        (
+            "cluster",
+            "none",
+            [
+                f"table.layout: cluster -> none: {NEW}; statements that keep the stored rows:",
+                "    ALTER TABLE crm.customer CLUSTER BY NONE;",
+            ],
+        ),
+        (
+            "cluster",
+            "auto, cluster_by: [name]",
+            [
+                f"table.cluster_by: none -> name: {NEW}; statements that keep the stored rows:",
+                "    ALTER TABLE crm.customer CLUSTER BY (name);",
+            ],
+        ),
+    ],
+)
+def test_what_a_change_means(old: str, new: str, expected: list[str]) -> None:
+    before, after = (spec_of(f"table: {{layout: {layout}}}") for layout in (old, new))
+    assert [text for line in explain_changes(before, after) for text in line.write(after, Compiler())] == expected
+
+
+def test_layout_needs_versions() -> None:
+    """The other refusals are in tests/cases/errors/specs.yml."""
+    text = "target: crm.t\npattern: scd0\nsource: {table: crm.s, effective_at: at}\nkeys: [id]\ncolumns: {id: int}\n"
+    with pytest.raises(SpecError, match=r"layout: is not for scd0, where a stored row never changes"):
+        load_spec_text(f"{text}table: {{layout: cluster}}\n")
