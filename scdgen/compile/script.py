@@ -43,7 +43,7 @@ def render_script(script: Script, compiler: Compiler, file: str | None = "merge.
     for number, statement in enumerate(script.statements):
         # The comments of a declaration are those of the statement that sets the variable.
         above = statement.above.strip("\n") if number else statement.above.strip().partition("\n\n")[2]
-        comments += above
+        comments = f"{comments}\n{above}".strip("\n")
         if statement.declares:
             variables.append(f"{_localize_name(statement.name, params)}{statement.rest}")
             continue

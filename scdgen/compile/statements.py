@@ -98,7 +98,7 @@ class Script:
         declared = ""  # describes the SET that follows
         for statement in self.statements:
             if statement.declares:
-                declared = declared or statement.comment
+                declared = f"{declared} {statement.comment}".strip()
             elif statement.merges:
                 yield from _list_clauses(statement.body)
             else:

@@ -226,6 +226,11 @@ class Scd1Merge(Facts, template="scd1/merge.sql.j2"):
         return self.staging if isinstance(self.staging, Scd1Snapshot) else None
 
     @property
+    def truncates(self) -> bool:
+        """Whether a row may empty the table."""
+        return isinstance(self.staging, Scd1Changes) and self.staging.truncates
+
+    @property
     def removes_missing(self) -> bool:
         """Whether keys that are missing from a snapshot are removed, or flagged."""
         return self.extract is not None and self.extract.removes_missing

@@ -179,6 +179,9 @@ def test_variable_has_the_comment_of_its_declaration() -> None:
     assert found["SET VARIABLE since"] == ""
     assert found["SET VARIABLE _scd_last_run"].startswith("The time of this run")
     assert found["SET VARIABLE _scd_partitions_1"].startswith("The partitions of the batch's keys")
+    script = cut(render(load_spec("specs/visitor/user_mapping.yml")).merge)
+    comment = next(step.comment for step in script.steps() if step.name.startswith("SET VARIABLE"))
+    assert "affects no version that ended before this" in comment and "partitions of the batch's keys" in comment
 
 
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])

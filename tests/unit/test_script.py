@@ -125,7 +125,7 @@ def test_script_of_rejects_is_written_with_that_of_the_merge(
     rejects, script = ((folder / name).read_text() for name in ("rejects.sql", "rejects.script.sql"))
     assert script == render_script(cut(rejects), Compiler(), "rejects.sql") and script.endswith("\nEND;\n")
     assert "BEGIN\nDECLARE _scd_run_id STRING;\n" in script and "SET _scd_run_id = UUID();\n" in script
-    line = " Run rejects.sql before it: it keeps the rows that are rejected."
+    line = " Run rejects.sql first: it keeps the rows that this leaves out."
     for name in ("merge.sql", "merge.script.sql"):
         head = (folder / name).read_text().split("-- Generated from")[0]
         assert line in head.replace("\n-- ", " ")
