@@ -55,13 +55,12 @@ def _shape(value: Any, kind: Type, read: Read) -> Any:
     if value is None:
         return None
     name = kind.name.lower()
-    nested = _FORMS.get(name)
-    if nested is None and isinstance(value, dict | list):
+    form = _FORMS.get(name)
+    fits = isinstance(value, form) if form else not isinstance(value, dict | list)
+    if not fits:
         raise ValueError(f"{canonical(value)} is not a {kind.render()}")
-    if nested is None:
+    if form is None:
         return read(value if isinstance(value, str) else canonical(value), kind.render())
-    if not isinstance(value, nested):
-        raise ValueError(f"{canonical(value)} is not a {kind.render()}")
     if name == "array":
         return [_shape(one, kind.inside[0][1], read) for one in value]
     if name == "map":

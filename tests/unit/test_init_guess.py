@@ -398,7 +398,8 @@ def test_struct_with_a_field_that_needs_quotes_is_kept() -> None:
     text = types.StringType()
     names = types.StructType([types.StructField("zh-CN", text), types.StructField("old", types.ArrayType(text))])
     schema = types.StructType([types.StructField("id", types.LongType()), types.StructField("names", names)])
-    frame = SimpleNamespace(columns=schema.names, schema=schema, limit=lambda _: frame, collect=lambda: [(1, None)])
+    rows = SimpleNamespace(collect=lambda: [(1, None)])
+    frame = SimpleNamespace(columns=schema.names, schema=schema, limit=lambda _: rows)
     spark: Any = SimpleNamespace(table=lambda _: frame, catalog=SimpleNamespace(tableExists=lambda _: True))
     sample = read_sample(spark, None, "crm.t")
     assert sample.types() == {"id": "bigint", "names": "STRUCT<`zh-CN`: STRING, old: ARRAY<STRING>>"}
