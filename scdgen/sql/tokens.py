@@ -222,13 +222,16 @@ def with_alias(text: str, alias: str) -> str:
     "filter(f.a, x -> x.b > f.c)[0] + timestampdiff(DAY, f.d, 'e')"
     """
     columns = (node for node in sqlglot.parse_one(text, dialect=DIALECT).find_all(exp.Column))
-    firsts = (node.parts[0] for node in columns if not node.find_ancestor(exp.Query) and not _is_call(node))
-    starts = [part.meta["start"] for part in firsts if part.name.lower() != alias]
+    found = [node.parts for node in columns if not node.find_ancestor(exp.Query) and not _is_call(node)]
+    firsts = (parts[0] for parts in found if len(parts) == 1 or parts[0].name.lower() != alias)
+    starts = [first.meta["start"] for first in firsts]
     return _put(text, ((start, start) for start in starts), f"{alias}.")
 
 
 # Functions without parentheses that sqlglot reads as columns.
-_CALLS = re.compile(r"current_\w+|local\w+|user|session_user", re.IGNORECASE)
+_CALLS = re.compile(
+    r"current_(catalog|database|date|schema|time|timestamp|user)|localtime(stamp)?|(session_)?user", re.IGNORECASE
+)
 
 
 def _is_call(column: exp.Column) -> bool:

@@ -159,7 +159,7 @@ def find_queries(spark: SparkSession, spec: Spec) -> Iterator[tuple[str, str]]:
             yield f"broken rule {rule}", text(broken)
     checks = queries.check_all(spec, Compiler())
     yield "scdgen check", checks.counts
-    yield "checks.sql", text(queries.check_script(spec, Compiler()))
+    yield "checks.job.sql", queries.check_script(spec, Compiler())
     for check, rows in zip(checks.names, checks.rows, strict=True):
         yield f"check_rows.sql: {check}", rows
     yield "scdgen show", text(queries.versions_query(spec, {"id": 1}, None, False))
