@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scdgen import DataError, Runner, load_spec_text, render
+from scdgen import DataError, EngineError, Runner, load_spec_text, render
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import cut
@@ -347,3 +347,17 @@ def test_a_file_is_not_taken_for_that_of_the_spec_before(spark: SparkSession, tm
     with pytest.raises(DataError, match=r"effective_at \(at\): is BIGINT, and a number is not a TIMESTAMP"):
         Runner(spark).run(spec)
     assert not spark.catalog.tableExists("env.path_second")
+
+
+def test_primary_key_is_refused(spark: SparkSession) -> None:
+    """Spark's parser or Delta would refuse it with an error of their own."""
+    spec = load_spec_text(
+        "target: environment.keyed\npattern: scd1\nsource: {table: nowhere}\nkeys: [id]\ncolumns: {id: int}\n"
+        "table: {primary_key: true}\n"
+    )
+    runner = Runner(spark)
+    with pytest.raises(
+        EngineError, match=r"table\.primary_key: this engine has no primary keys, which only Databricks"
+    ):
+        runner.run(spec, spark.createDataFrame([(1,)], "id int"))
+    assert not runner.exists(spec)

@@ -24,6 +24,7 @@ ENGINE = (
     "test_environment.py::test_a_run_in_another_zone_than_the_first_one[America/New_York]",
     "test_environment.py::test_structs_are_matched_by_name[table]",
     "test_environment.py::test_a_table_keeps_the_zone_that_it_was_made_in",
+    "test_environment.py::test_primary_key_is_refused",
     "test_environment.py::test_timestamps_without_a_zone",
     "test_environments.py::test_case_in_another_environment",
     f"{ERRORS}[commands: a stream of a missing table]",
