@@ -100,7 +100,8 @@ def settings(spec: Spec) -> list[Setting]:
         if any(other.place.startswith(f"{option.place}.") for other in listed):  # a mapping with options
             # Without options of its own, it is on.
             given = [(entry, True) if value == {} and option.is_switched else (entry, value) for entry, value in given]
-            given = [pair for pair in given if pair[1] is True or (not pair[1] and not isinstance(pair[1], dict))]
+            # A value that is no mapping says it all: a short form, true, or null.
+            given = [pair for pair in given if not isinstance(pair[1], dict | list)]
             defaults = []
         text = "; ".join(_text(value) if entry in ("", value) else f"{entry}: {_text(value)}" for entry, value in given)
         if not given and defaults:
