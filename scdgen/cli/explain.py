@@ -26,7 +26,7 @@ from scdgen.errors import UsageError
 from scdgen.escape import escape_control
 from scdgen.model.reference import Entry, options
 from scdgen.model.resolved import resolve
-from scdgen.model.spec import Spec, choose_feeds
+from scdgen.model.spec import TAKEN, Spec, choose_feeds
 from scdgen.sql.layout import join_lines
 
 _WIDTH, _COLUMN = 110, 36  # width of the text, maximum width of the first column of its lists
@@ -90,6 +90,9 @@ def settings(spec: Spec) -> list[Setting]:
     """List the options that a spec sets, and the defaults that apply to it, in the order of the models."""
     # Read what the file sets, and what holds after all defaults.
     set_by_spec = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    if spec.each is not None:  # it declares a param and takes it for the time of the snapshot
+        set_by_spec["params"].pop(TAKEN, None)
+        set_by_spec["snapshot"].pop("taken_at", None)
     applied = json.loads(json.dumps(resolve(spec)))
     listed = list(options())
     found = []
