@@ -202,6 +202,9 @@ def test_files_and_links_exist() -> None:
         assert (ROOT / path).exists(), path
 
 
+_LONGER = {"docs/how-to/snapshots.md": 1900}
+
+
 def _prose(text: str) -> list[str]:
     """The lines written by hand, without code, tables, pictures and generated parts."""
     text = re.sub(r"<!-- (options|commands|metrics|cases) -->.*?<!-- end -->", "", text, flags=re.DOTALL)
@@ -213,6 +216,14 @@ def test_prose_has_short_lines() -> None:
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for line in _prose(page.read_text()):
             assert len(line) <= 130, f"{name_of(page)}: {line}"
+
+
+def test_pages_are_short() -> None:
+    """In words, without tables and what is generated; a page that grows longer wants to be two."""
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        text = re.sub(r"<!-- (options|commands|metrics) -->.*?<!-- end -->", "", page.read_text(), flags=re.DOTALL)
+        words = sum(len(line.split()) for line in text.splitlines() if not line.startswith("|"))
+        assert words <= _LONGER.get(name_of(page), 1500), f"{name_of(page)}: {words} words"
 
 
 def test_words_are_plain() -> None:
