@@ -295,6 +295,9 @@ def run_inputs(spec: Spec, inputs: Sequence[Input], run: Callable[[Spec, Input],
         log.step(f"{number} of {len(inputs)}: {given.source}")
         try:
             outcome = Outcome(spec.target, counts=run(spec, given), source=given.source)
+        except KeyboardInterrupt:
+            log.note(f"{number - 1} of {len(inputs)} files done; continue with --from {given.source}")
+            raise
         except Exception as error:
             # A later file needs what the earlier ones have merged.
             yield Outcome(spec.target, error=error, source=given.source)

@@ -152,6 +152,19 @@ def test_files_run_until_the_first_failure(caplog: pytest.LogCaptureFixture) -> 
     assert skip_inputs(inputs, "sub-10.csv", "sub-*.csv") == inputs[1:]
 
 
+def test_stopped_call_names_the_file_to_continue_with(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "scdgen")
+
+    def merge(spec: Spec, given: Input) -> dict[str, object]:
+        if given.source == "sub-10.csv":
+            raise KeyboardInterrupt
+        return {"target": spec.target}
+
+    with pytest.raises(KeyboardInterrupt):
+        list(run_inputs(load_spec_text(SPEC), [Input(f"sub-{number}.csv", {}) for number in (9, 10)], merge))
+    assert caplog.messages[-1] == "1 of 2 files done; continue with --from sub-10.csv"
+
+
 def test_file_that_was_merged_before_is_skipped() -> None:
     inputs = [Input(f"sub-{number}.csv", {}) for number in (9, 10)]
     older = DataError("crm.t: the snapshot is not newer than a version that it closes", rule="taken_at")
