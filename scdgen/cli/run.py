@@ -132,18 +132,20 @@ def run(
             # Find the dates and refuse wrong ones before the first is merged; each is a run that can be undone.
             with open_source(runner, spec, given.source, values, options) as rows:
                 dates = runner.find_dates(spec, rows, values)
-            run_id, counts = runner.run_id, None
-            for number, date in enumerate(dates, 1):
-                log.step(f"{number} of {len(dates)}: {spec.target}, {date}")
-                runner.run_id = new_run_id()
-                counts = {"taken_at": date, **merge_one(spec, given, {**values, TAKEN: date})}
-                if number < len(dates):
-                    show(Outcome(spec.target, counts=counts))
-            if counts is None:
+            if not dates:
                 log.step(f"{spec.target} has seen every date of the source")
-                counts = merge_one(spec, given, values)
-            runner.run_id = run_id
-            return counts
+                return merge_one(spec, given, values)
+            run_id, counts = runner.run_id, list[Counts]()
+            try:
+                for number, date in enumerate(dates, 1):
+                    for before in counts[-1:]:
+                        show(Outcome(spec.target, counts=before))
+                    log.step(f"{number} of {len(dates)}: {spec.target}, {date}")
+                    runner.run_id = new_run_id()
+                    counts.append({"taken_at": date, **merge_one(spec, given, {**values, TAKEN: date})})
+            finally:
+                runner.run_id = run_id
+            return counts[-1]
 
         def show(outcome: Outcome) -> None:
             if as_json:

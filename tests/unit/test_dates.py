@@ -99,7 +99,7 @@ def test_dates_are_chosen(spec: Spec) -> None:
         f"crm.t: the snapshot of {days[1]} is new and lies before that of {days[2]}, which the table has seen; nothing "
         "was written; leave it out by source.where, or undo the later runs"
     )
-    with pytest.raises(DataError, match="^crm.t: day is NULL in a row, so that it is of no snapshot; fix the source"):
+    with pytest.raises(DataError, match=r"^crm\.t: day is NULL in a row, so that it is of no snapshot; fix the source"):
         seen.choose(spec, [None, days[4]])
     assert seen.choose(load_spec_text(f"{SPEC}bad_rows: skip"), [None, days[4]]) == (days[4],)
 

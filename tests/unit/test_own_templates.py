@@ -16,8 +16,8 @@ from scdgen.cases.play import STORED
 from scdgen.cli import diff, timeline_page
 from scdgen.cli.generate import render_files
 from scdgen.compile.compile import compile_spec
-from scdgen.compile.macro import Model, render_macro
 from scdgen.compile.dates import Seen, dates_query, note_dates, undated
+from scdgen.compile.macro import Model, render_macro
 from scdgen.compile.queries import ParamValues, check_all, check_script, rewind_counts, rewind_rows, rewind_script
 from scdgen.compile.render import Compiler
 from scdgen.compile.steps import Existing, list_steps
