@@ -100,9 +100,14 @@ class Merged:
         rejected: Counter[str] = Counter()
         for each in results:
             rejected.update(each.rejected)
-        summed = (sum(getattr(each, name) for each in results) for name in ("inserted", "updated", "deleted"))
-        inferred, skipped = (sum(getattr(each, name) for each in results) for name in ("inferred", "skipped"))
-        return cls(*summed, inferred, skipped, dict(rejected))
+        return cls(
+            inserted=sum(each.inserted for each in results),
+            updated=sum(each.updated for each in results),
+            deleted=sum(each.deleted for each in results),
+            inferred=sum(each.inferred for each in results),
+            skipped=sum(each.skipped for each in results),
+            rejected=dict(rejected),
+        )
 
 
 class Database:

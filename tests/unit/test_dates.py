@@ -35,7 +35,7 @@ PLACES = {"query", "path", "format", "options", "schema"}
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "seed" in metafunc.fixturenames:
         found = [seed for seed in range(2, 400) if seed % 8 in {2, 7}]
-        few = [*found[:SPECS], *(pytest.param(seed, marks=pytest.mark.long) for seed in found[SPECS:])]
+        few: list[Any] = [*found[:SPECS], *(pytest.param(seed, marks=pytest.mark.long) for seed in found[SPECS:])]
         metafunc.parametrize("seed", seeds(metafunc.config, few))
 
 
