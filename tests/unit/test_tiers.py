@@ -25,9 +25,11 @@ from tests.unit.test_random_specs import list_options
 # Templates that no run of a case renders -> the tests of `make test` that run them on Spark.
 ELSEWHERE = {
     "bad_values.sql.j2": "test_errors.py::test_error[rules: text in a number]",
+    "dates.sql.j2": "test_dates.py::test_dates_of_a_table",
     "diagnose.sql.j2": "test_errors.py::test_error[rules: late rows]",
     "evolve.sql.j2": "test_evolution.py::test_new_columns_are_added",
     "given.sql.j2": "test_show_command.py::test_as_of_a_word_prints_its_time[yesterday-1]",
+    "note_dates.sql.j2": "test_dates.py::test_dates_of_a_table",
     "param_values.sql.j2": "test_saved_plan.py::test_saved_plan_is_run_once",
     "plan_rows.sql.j2": "test_plan.py::test_pasted_plan_gives_the_same_rows",
     "scd2/rewind.sql.j2": "test_rewind.py::test_command_asks_and_undo_takes_it_back",
