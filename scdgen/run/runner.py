@@ -288,7 +288,7 @@ class Runner:
     def _plan_dates(
         self, spec: Spec, source: DataFrame | None, params: Mapping[str, object], sample: int, rows: bool
     ) -> PlanResult:
-        """Plan the first date that a run would merge; if there is none, the newest that the table has seen."""
+        """Plan the first date that a run would merge, or the newest that the table has seen if no date is new."""
         dates = self.find_dates(spec, source, params)
         date = dates[0] if dates else TargetTable(self.spark, spec).read_dates(spec).dates[-1]
         return replace(self.plan(spec, source, {**params, TAKEN: date}, sample=sample, rows=rows), dates=dates)
