@@ -44,7 +44,7 @@ def test_draft_gives_the_expected_table(spark: SparkSession, case: DbtCase) -> N
                 assert again.version == result.version, f"{place}: a commit that changes nothing"
         assert not [check for check in runner.check(spec) if check.failures], case.name
         assert spec.history.surrogate_key is not None
-        key = spark.table(target).select(spec.history.surrogate_key)
+        key = spark.table(target).select(spec.history.surrogate_key.name)
         assert key.distinct().count() == key.count(), f"{case.name}: {key.columns} is not one per version"
     finally:
         spark.sql(f"DROP TABLE IF EXISTS {target}")

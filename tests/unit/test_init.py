@@ -86,7 +86,8 @@ def test_snapshot_options_are_mapped() -> None:
     assert spec.source.effective_at == "changed_at"
     assert (spec.keys, spec.columns["region"].from_) == (("id", "region"), "coalesce(region, '')")
     assert [name for name, column in spec.columns.items() if column.track] == ["id", "region", "name", "price"]
-    assert (spec.deletes, spec.history.surrogate_key, spec.history.is_current) == ("close", "sk", None)
+    key = spec.history.surrogate_key
+    assert (spec.deletes, key and (key.name, key.type), spec.history.is_current) == ("close", ("sk", "string"), None)
     assert (spec.history.valid_from, spec.history.valid_to) == ("start_at", "end_at")
     assert (spec.table.location, spec.table.partition_by) == ("s3://lake/snaps/dim_item", ("region",))
 
