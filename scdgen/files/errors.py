@@ -361,7 +361,11 @@ def _array_rows(lines: _Lines, decoder: json.JSONDecoder) -> Iterator[tuple[int,
                 row, after = decoder.raw_decode(text, place)
             except _RepeatedKeyError as error:
                 raise lines.error(line, f"the key '{error}' is given twice; keep one") from error
-            except (ValueError, RecursionError):
+            except (ValueError, RecursionError) as error:
+                if _ends_early(error, text):
+                    place = len(text)
+                    line = text.count("\n") + 1
+                    break
                 row, after = None, place
             if not isinstance(row, dict):
                 shown = quoted(text[place:].split("\n", 1)[0].strip())
@@ -371,10 +375,19 @@ def _array_rows(lines: _Lines, decoder: json.JSONDecoder) -> Iterator[tuple[int,
         else:
             break
     # Say why the loop has ended.
+    if not closed and place == len(text):
+        raise lines.error(line, "the file ends before its array does; it is cut off, or lacks a ]")
     if not closed:
         raise lines.error(line, "the array does not end here, nor goes on with a comma; close it with ]")
     if place < len(text):
         raise lines.error(line, "text follows the array; write one array, or one object per line (JSON lines)")
+
+
+def _ends_early(error: Exception, text: str) -> bool:
+    """Whether the end of a text is what broke it."""
+    if not isinstance(error, json.JSONDecodeError):
+        return False
+    return error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
 
 
 class _RepeatedKeyError(Exception):

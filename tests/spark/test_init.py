@@ -247,7 +247,7 @@ def test_draft_from_an_array_of_objects_runs(spark: Any, here: Called) -> None:
     Path("lines.json").write_text("null\n" + "".join(json.dumps(row) + "\n" for row in rows))
     assert here("init", "--from", "lines.json", "--effective-at", "ts_ms")[0] == 0
     Path("bad.json").write_text('[\n{"id": 1}\n')
-    says = "bad.json:3: the array does not end here, nor goes on with a comma; close it with ]\n"
+    says = "bad.json:3: the file ends before its array does; it is cut off, or lacks a ]\n"
     assert here("init", "--from", "bad.json") == (1, "", says)
 
 

@@ -296,13 +296,15 @@ def test_rows_of_an_array_have_line_numbers() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('[\n{"a": 1}\n', "3: the array does not end here, nor goes on with a comma; close it with ]"),
+        ('[\n{"a": 1}\n', "3: the file ends before its array does; it is cut off, or lacks a ]"),
+        ('[\n{"a": 1},\n{"a": "x', "3: the file ends before its array does; it is cut off, or lacks a ]"),
+        ('[\n{"a": 1},\n{"a": 2,\n', "4: the file ends before its array does; it is cut off, or lacks a ]"),
         ('[\n{"a": 1},\n]', "3: ']' is not a JSON object; an array has objects alone"),
         ('[\n{"a": 1}\n{"a": 2}]', "3: the array does not end here, nor goes on with a comma; close it with ]"),
         ('[\n{"a": 1},\nnull]', "3: 'null]' is not a JSON object; an array has objects alone"),
         ('[\n{"a": 1}]\n{"a": 2}', "3: text follows the array; write one array, or one object per line (JSON lines)"),
         ('[\n{"a": 1,\n"a": 2}]', "2: the key 'a' is given twice; keep one"),
-        ("[\n", "2: the array does not end here, nor goes on with a comma; close it with ]"),
+        ("[\n", "2: the file ends before its array does; it is cut off, or lacks a ]"),
     ],
 )
 def test_mistake_in_an_array_has_a_line(text: str, says: str) -> None:
