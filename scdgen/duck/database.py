@@ -335,8 +335,8 @@ class Database:
     ) -> tuple[str, ...]:
         """Return the dates of the snapshots that a run would merge; the arguments are those of :meth:`run`."""
         compiled = self.compile(undated(spec), view, params)
-        names = {variable.name for variable in param_variables(compiled.spec)[0]}
-        self.execute(found.text for found in compiled.files.merge.statements if found.name in names)
+        set_by = {variable.name for variable in param_variables(compiled.spec)[0]}
+        self.execute(found.text for found in compiled.files.merge.statements if found.name in set_by)
         rows = self.execute(self._compiler.render_query(dates_query(spec, compiled.spec)))
         dates = self._find_seen(spec).choose(spec, [date for (date,) in rows])
         if not dates and not self.columns(spec.target):

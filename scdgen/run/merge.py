@@ -11,7 +11,7 @@ from typing import Any
 
 from scdgen import sql
 from scdgen.compile.compile import Compiled
-from scdgen.compile.dates import note_dates
+from scdgen.compile.dates import Seen, note_dates
 from scdgen.compile.queries import ParamValues, taken_query
 from scdgen.compile.steps import Existing, Part, Step, list_steps
 from scdgen.engine.engine import Engine, SourceCounts
@@ -78,6 +78,8 @@ class Attempt:
     """The statements, in the order in which every engine runs them."""
     inferred: int | None = None
     """The number of members that were added or moved; ``None`` if none were to be."""
+    seen: Seen = field(default_factory=Seen)
+    """The dates that the table had seen before the run, of a source with ``snapshot.each``."""
     needless: bool = False
     """Whether a plan found that the MERGE would write nothing."""
     source_counts: SourceCounts = field(default_factory=SourceCounts)
@@ -100,6 +102,8 @@ class Attempt:
         if self.job.watch:
             self.job.watch.require_fresh()
         self.fit()
+        if self.spec.each is not None and not self.created:
+            self.seen = self.table.read_dates(self.spec)
         ahead = self.job.read_plan is not None and self._alters() and not self.job.infer
         if ahead:
             self._plan_ahead()
@@ -217,7 +221,7 @@ class Attempt:
     def _merge(self, merge: str) -> dict[str, Any]:
         """Run the MERGE, and return the counts of its row; Delta returns none for a batch that it skips."""
         if self.spec.each is not None:
-            self.table.read_dates(self.spec).require_newest(self.spec, self._read_date())
+            self.seen.require_newest(self.spec, self._read_date())
         with self.job.around_merge(), self._note_taken():
             rows = self.engine.spark.sql(merge).collect()
         return rows[0].asDict() if rows else {}
@@ -241,9 +245,9 @@ class Attempt:
 
         If the run is killed before, the next one merges the snapshot again, which changes nothing.
         """
-        date, seen = self._read_date(), self.table.read_dates(self.spec)
-        if date not in seen.dates or not seen.whole:
-            self.engine.query(note_dates(self.spec, seen.add(date))).collect()
+        seen = self.seen.add(self._read_date())
+        if seen != self.seen or self.created:
+            self.engine.query(note_dates(self.spec, seen)).collect()
 
     def _read_date(self) -> str:
         return str(self.engine.query(ParamValues((sql.variable(TAKEN),))).collect()[0][0])
