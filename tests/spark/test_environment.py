@@ -353,7 +353,7 @@ def test_primary_key_is_refused(spark: SparkSession) -> None:
     """Spark's parser or Delta would refuse it with an error of their own."""
     spec = load_spec_text(
         "target: environment.keyed\npattern: scd1\nsource: {table: nowhere}\nkeys: [id]\ncolumns: {id: int}\n"
-        "table: {primary_key: true}\n"
+        "table: {primary_key: true, create_schema: false}\n"
     )
     runner = Runner(spark)
     with pytest.raises(

@@ -43,7 +43,7 @@ MUTATIONS = [
     ("create.sql", "CREATE SCHEMA IF NOT EXISTS crm", "DROP SCHEMA crm", "DROP"),
     ("create.sql", "CREATE SCHEMA IF NOT EXISTS crm", "OPTIMIZE crm.x", "does not know"),
     ("create.sql", "CREATE SCHEMA IF NOT EXISTS crm", "VACUUM crm.x", "does not know"),
-    ("checks.sql", "SELECT check_name", "DELETE check_name", "DELETE"),
+    ("checks.sql", "WITH judged", "DELETE FROM crm.x;\nWITH judged", "DELETE"),
     ("views.sql", "CREATE OR REPLACE VIEW", "CREATE OR VIEW", "does not know"),
     ("merge.sql", "MERGE INTO crm.", "MERGE INTO hr.", "MERGE hr.customer_address has no place in merge.sql"),
     ("merge.sql", "\nMERGE INTO", "\nCREATE TABLE hr.x AS SELECT 1 AS a;\nMERGE INTO", "TABLE hr.x has no place"),

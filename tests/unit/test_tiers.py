@@ -94,6 +94,7 @@ OPTIONS = {
     "stream": "test_stream.py::test_table_is_read_as_a_stream",
     "stream.checkpoint": "test_stream.py::test_table_is_read_as_a_stream",
     "stream.options": "test_stream.py::test_table_is_read_as_a_stream",
+    "table.create_schema": "test_environment.py::test_primary_key_is_refused",
     "table.primary_key": "test_environment.py::test_primary_key_is_refused",
     "table.time_zone": "test_environment.py::test_a_table_keeps_the_zone_that_it_was_made_in",
 }
