@@ -208,6 +208,9 @@ class Attempt:
         if self.job.read_plan is not None:
             with open_plan(self.engine, compiled, self.created, done=done) as plan:
                 self.job.record.planned = self.job.read_plan(plan)
+            # Counting takes a while, in which another writer may have committed.
+            if self.job.watch:
+                self.job.watch.require_fresh()
 
     def _find_needless(self) -> None:
         """Find whether a MERGE would have written nothing at the time of the plan; a custom one may do more."""

@@ -2,7 +2,7 @@
 
 A file is opened if it has an open version or one that ended since. Delta keeps the statistics of rows that are marked
 as deleted, so they count. OPTIMIZE makes files of a number of rows: in order of size without clusters, or sorted by one
-column, or along a Hilbert curve through two. ``tests.bench.layouts`` measures the same on Delta.
+column, or along a Hilbert curve through two.
 
     python -m tests.bench.files [--keys N] [--batches N] [--every N] [--rows N]
 """
