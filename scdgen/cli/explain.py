@@ -103,7 +103,7 @@ def settings(spec: Spec) -> list[Setting]:
         if any(other.place.startswith(f"{option.place}.") for other in listed):  # a mapping with options
             # Without options of its own, it is on.
             given = [(entry, True) if value == {} and option.is_switched else (entry, value) for entry, value in given]
-            # A value that is no mapping says it all: a short form, true, or null.
+            # Any other value than a mapping says it all: a short form, true, or null.
             given = [pair for pair in given if not isinstance(pair[1], dict | list)]
             defaults = []
         text = "; ".join(_text(value) if entry in ("", value) else f"{entry}: {_text(value)}" for entry, value in given)

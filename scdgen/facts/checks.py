@@ -90,8 +90,8 @@ VERSION_CHECKS = (
         "repeated",
         why="no two versions have one surrogate key.",
         hint=(
-            "two versions of other keys or starts have the same 64 bits by chance, or one version is there twice; "
-            "against chance, take history.surrogate_key of type string under another name"
+            "usually one version is there twice; if not, two have the same 64 bits by chance: take "
+            "history.surrogate_key of type string under another name"
         ),
     ),
     Check(

@@ -87,7 +87,7 @@ def test_markdown_cells() -> None:
         ],
         ["## create", "", "Creates the table if it does not exist."],
         ["## merge", "", "Changes the table. Run the cells in order: they share session variables."],
-        ["## checks", "", "A query per check: an empty result means that the rule holds."],
+        ["## checks", "", "A row for each check that the table breaks: no rows is good."],
         ["## views", "", "Creates or replaces the views."],
     ]
     declare = "-- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;"

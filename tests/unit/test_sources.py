@@ -202,7 +202,7 @@ def test_files_of_each_feed_are_written_and_removed(tmp_path: Path, capsys: pyte
     assert "Shows what merge.fixes.sql would do" in (folder / "plan.fixes.sql").read_text()
     assert "those of merge.fixes.sql." in (folder / "plan.fixes.sql").read_text()
     assert "Run it before merge.initial.sql" in (folder / "rejects.initial.sql").read_text()
-    assert "Run rejects.initial.sql before it" in merge
+    assert "Run rejects.initial.sql first" in merge
     assert "The statements of merge.initial.sql as one" in (folder / "merge.initial.script.sql").read_text()
     assert "The statements of rejects.initial.sql as one" in (folder / "rejects.initial.script.sql").read_text()
     notebook = (folder / "notebook.initial.sql").read_text()

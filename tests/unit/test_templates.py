@@ -114,6 +114,7 @@ MACRO_FILES = {
     "scd1/_mark.sql.j2",
     "scd1/_rows.sql.j2",
     "scd1/_when.sql.j2",
+    "scd2/_announced.sql.j2",
     "scd2/_bounds.sql.j2",
     "scd2/_compare.sql.j2",
     "scd2/_corrections.sql.j2",

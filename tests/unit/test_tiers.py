@@ -80,7 +80,6 @@ NEVER = {
     'scd2/_corrections.sql.j2: {{ before(field) }}{% if field.nulls == "fill" %} AS {{ fiel (if)',
     "scd2/_sequence.sql.j2: {% elif extract.corrects_values %} (else)",
     "scd2/_sequence.sql.j2: {% elif extract.corrects_values %} (else)'",
-    "scd2/_sequence.sql.j2: {% elif extract.corrects_values and extract.own_time %} (if)",
     "scd2/changes.sql.j2: {% if ctx.has_lives or ctx.marks or not ctx.keeps %} (else)",
     "scd2/merge.sql.j2: {% elif ctx.changes.keeps %} (if)",
     "scd2/counts.sql.j2: {%- if timed %} + COUNT_IF(ARRAY_CONTAINS(_scd_actions, 'reo (if)",

@@ -17,7 +17,7 @@
 
 -- crm.customer_full: Customers, from a full extract; a customer that is gone from it is closed
 -- Creates the table if it does not exist.
--- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
+-- Generated from ../w/m/specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 
 CREATE SCHEMA IF NOT EXISTS crm;
 
@@ -57,7 +57,7 @@ TBLPROPERTIES (
 -- version and opens another, a missing key closes its version. Load extracts in the order of their times. Stops and
 -- writes nothing if a key is NULL, rows of one key differ, the extract is empty, or a version to close is not older
 -- than the extract. The same extract again changes nothing.
--- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
+-- Generated from ../w/m/specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
 -- Every row of the extract takes effect at this time.
@@ -208,86 +208,70 @@ WHEN NOT MATCHED THEN
 -- MAGIC %md
 -- MAGIC ## checks
 -- MAGIC
--- MAGIC A query per check: an empty result means that the rule holds.
+-- MAGIC A row for each check that the table breaks: no rows is good.
 
 -- COMMAND ----------
 
 -- crm.customer_full: Customers, from a full extract; a customer that is gone from it is closed
--- Integrity checks: each query returns the rows that break its rule; an empty result means that it holds.
--- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
+-- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
+-- Generated from ../w/m/specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 
--- one_current: at most one open version per key.
-SELECT
-    t.customer_no,
-    COUNT(*) AS row_count
-FROM crm.customer_full AS t
-WHERE t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC'
-GROUP BY t.customer_no
-HAVING COUNT(*) > 1;
-
--- COMMAND ----------
-
--- no_overlap: no version begins before the one before it has ended.
-SELECT *
-FROM (
+WITH judged AS (
+    -- Each row by itself. What a window carries is computed before it.
     SELECT
         *,
+        NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC') + INTERVAL '1' MILLISECOND <= t.effective_ts
+            OR t.expiry_ts IS NULL
+            OR t.expiry_ts > TIMESTAMP '9999-12-31 23:59:59.999 UTC'
+            OR t.effective_ts >= TIMESTAMP '9999-12-31 23:59:59.999 UTC'
+            AS _scd_end_after_start,
+        NOT (t.is_current <=> CASE WHEN t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC' THEN 1 ELSE 0 END)
+            AS _scd_flag_matches_end,
+        t.customer_no IS NULL
+            OR t.effective_ts IS NULL
+            AS _scd_key_not_null,
         NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC') + INTERVAL '1' MILLISECOND AS _scd_until,
-        LEAD(t.effective_ts) OVER by_key AS _scd_next
+        STRUCT(t.name) AS _scd_state
     FROM crm.customer_full AS t
-    WINDOW by_key AS (PARTITION BY t.customer_no ORDER BY t.effective_ts, t.expiry_ts)
-)
-WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
-
--- COMMAND ----------
-
--- unique_start: no two versions of a key begin at one time.
-SELECT
-    t.customer_no, t.effective_ts,
-    COUNT(*) AS row_count
-FROM crm.customer_full AS t
-GROUP BY t.customer_no, t.effective_ts
-HAVING COUNT(*) > 1;
-
--- COMMAND ----------
-
--- end_after_start: a version ends after it begins.
-SELECT *
-FROM crm.customer_full AS t
-WHERE NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC') + INTERVAL '1' MILLISECOND <= t.effective_ts
-    OR t.expiry_ts IS NULL
-    OR t.expiry_ts > TIMESTAMP '9999-12-31 23:59:59.999 UTC'
-    OR t.effective_ts >= TIMESTAMP '9999-12-31 23:59:59.999 UTC';
-
--- COMMAND ----------
-
--- no_repeat: no two adjoining versions are equal.
-SELECT *
-FROM (
+),
+neighbours AS (
+    -- Each row with the next of its key, and whether it is the second where there should be one.
     SELECT
         *,
-        NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC') + INTERVAL '1' MILLISECOND AS _scd_until,
-        LEAD(STRUCT(t.name)) OVER by_key <=> STRUCT(t.name) AS _scd_same,
-        LEAD(t.effective_ts) OVER by_key AS _scd_next
-    FROM crm.customer_full AS t
+        LEAD(t.effective_ts) OVER by_key AS _scd_next,
+        LEAD(t._scd_state) OVER by_key <=> t._scd_state AS _scd_same,
+        (t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC')
+            AND COUNT_IF(t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC') OVER (
+                PARTITION BY t.customer_no ORDER BY t.effective_ts, t.expiry_ts
+                ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+            ) = 2 AS _scd_one_current,
+        ROW_NUMBER() OVER (
+            PARTITION BY t.customer_no, t.effective_ts ORDER BY t.effective_ts, t.expiry_ts
+        ) = 2 AS _scd_unique_start
+    FROM judged AS t
     WINDOW by_key AS (PARTITION BY t.customer_no ORDER BY t.effective_ts, t.expiry_ts)
 )
-WHERE _scd_next = _scd_until AND _scd_same;
-
--- COMMAND ----------
-
--- flag_matches_end: the flag agrees with the end.
-SELECT *
-FROM crm.customer_full AS t
-WHERE NOT (t.is_current <=> CASE WHEN t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC' THEN 1 ELSE 0 END);
-
--- COMMAND ----------
-
--- key_not_null: no key and no start is NULL.
-SELECT *
-FROM crm.customer_full AS t
-WHERE t.customer_no IS NULL
-    OR t.effective_ts IS NULL;
+SELECT check_name, COUNT(*) AS broken_rows, MIN(TO_JSON(STRUCT(customer_no, effective_ts))) AS sample
+FROM neighbours
+    LATERAL VIEW STACK(
+        7,
+        -- at most one open version per key.
+        'one_current', _scd_one_current,
+        -- no version begins before the one before it has ended.
+        'no_overlap', _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until),
+        -- no two versions of a key begin at one time.
+        'unique_start', _scd_unique_start,
+        -- a version ends after it begins.
+        'end_after_start', _scd_end_after_start,
+        -- no two adjoining versions are equal.
+        'no_repeat', _scd_next = _scd_until AND _scd_same,
+        -- the flag agrees with the end.
+        'flag_matches_end', _scd_flag_matches_end,
+        -- no key and no start is NULL.
+        'key_not_null', _scd_key_not_null
+    ) p AS check_name, is_broken
+WHERE is_broken
+GROUP BY check_name;
 
 -- COMMAND ----------
 
@@ -300,7 +284,7 @@ WHERE t.customer_no IS NULL
 
 -- crm.customer_full: Customers, from a full extract; a customer that is gone from it is closed
 -- Views of the table.
--- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
+-- Generated from ../w/m/specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The open versions.
 CREATE OR REPLACE VIEW crm.customer_full_current AS

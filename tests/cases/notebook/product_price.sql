@@ -17,7 +17,7 @@
 
 -- shop.product_price: The newest price of each product (type 1)
 -- Creates the table if it does not exist.
--- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
+-- Generated from ../w/m/specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
 CREATE SCHEMA IF NOT EXISTS shop;
 
@@ -51,7 +51,7 @@ TBLPROPERTIES (
 -- Keeps one row per key, with the values of its newest change. A delete removes the row of its key. A row from before a
 -- delete that comes in a later batch brings the key back. Stops and writes nothing if a key or time is NULL, or rows of
 -- one key and time differ.
--- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
+-- Generated from ../w/m/specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO shop.product_price AS t USING (
     WITH source_rows AS (
@@ -140,25 +140,39 @@ WHEN NOT MATCHED AND NOT s._scd_deleted THEN
 -- MAGIC %md
 -- MAGIC ## checks
 -- MAGIC
--- MAGIC A query per check: an empty result means that the rule holds.
+-- MAGIC A row for each check that the table breaks: no rows is good.
 
 -- COMMAND ----------
 
 -- shop.product_price: The newest price of each product (type 1)
--- Integrity checks: each query returns the rows that break its rule; an empty result means that it holds.
--- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
+-- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
+-- Generated from ../w/m/specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
--- unique_key: one row per key.
-SELECT
-    t.product_id,
-    COUNT(*) AS row_count
-FROM shop.product_price AS t
-GROUP BY t.product_id
-HAVING COUNT(*) > 1;
-
--- COMMAND ----------
-
--- key_not_null: no key is NULL.
-SELECT *
-FROM shop.product_price AS t
-WHERE t.product_id IS NULL;
+WITH judged AS (
+    -- Each row by itself. What a window carries is computed before it.
+    SELECT
+        *,
+        t.product_id IS NULL
+            AS _scd_key_not_null
+    FROM shop.product_price AS t
+),
+neighbours AS (
+    -- Each row with the next of its key, and whether it is the second where there should be one.
+    SELECT
+        *,
+        ROW_NUMBER() OVER (
+            PARTITION BY t.product_id ORDER BY t.product_id
+        ) = 2 AS _scd_unique_key
+    FROM judged AS t
+)
+SELECT check_name, COUNT(*) AS broken_rows, MIN(TO_JSON(STRUCT(product_id))) AS sample
+FROM neighbours
+    LATERAL VIEW STACK(
+        2,
+        -- one row per key.
+        'unique_key', _scd_unique_key,
+        -- no key is NULL.
+        'key_not_null', _scd_key_not_null
+    ) p AS check_name, is_broken
+WHERE is_broken
+GROUP BY check_name;
