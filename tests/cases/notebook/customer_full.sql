@@ -17,7 +17,7 @@
 
 -- crm.customer_full: Customers, from a full extract; a customer that is gone from it is closed
 -- Creates the table if it does not exist.
--- Generated from ../w/m/specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
+-- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 
 CREATE SCHEMA IF NOT EXISTS crm;
 
@@ -57,7 +57,7 @@ TBLPROPERTIES (
 -- version and opens another, a missing key closes its version. Load extracts in the order of their times. Stops and
 -- writes nothing if a key is NULL, rows of one key differ, the extract is empty, or a version to close is not older
 -- than the extract. The same extract again changes nothing.
--- Generated from ../w/m/specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
+-- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
 -- Every row of the extract takes effect at this time.
@@ -214,7 +214,7 @@ WHEN NOT MATCHED THEN
 
 -- crm.customer_full: Customers, from a full extract; a customer that is gone from it is closed
 -- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
--- Generated from ../w/m/specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
+-- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 
 WITH judged AS (
     -- Each row by itself. What a window carries is computed before it.
@@ -284,7 +284,7 @@ GROUP BY check_name;
 
 -- crm.customer_full: Customers, from a full extract; a customer that is gone from it is closed
 -- Views of the table.
--- Generated from ../w/m/specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
+-- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The open versions.
 CREATE OR REPLACE VIEW crm.customer_full_current AS

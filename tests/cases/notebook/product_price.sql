@@ -17,7 +17,7 @@
 
 -- shop.product_price: The newest price of each product (type 1)
 -- Creates the table if it does not exist.
--- Generated from ../w/m/specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
+-- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
 CREATE SCHEMA IF NOT EXISTS shop;
 
@@ -51,7 +51,7 @@ TBLPROPERTIES (
 -- Keeps one row per key, with the values of its newest change. A delete removes the row of its key. A row from before a
 -- delete that comes in a later batch brings the key back. Stops and writes nothing if a key or time is NULL, or rows of
 -- one key and time differ.
--- Generated from ../w/m/specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
+-- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO shop.product_price AS t USING (
     WITH source_rows AS (
@@ -146,7 +146,7 @@ WHEN NOT MATCHED AND NOT s._scd_deleted THEN
 
 -- shop.product_price: The newest price of each product (type 1)
 -- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
--- Generated from ../w/m/specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
+-- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
 WITH judged AS (
     -- Each row by itself. What a window carries is computed before it.
