@@ -167,7 +167,10 @@ def test_names_are_quoted() -> None:
 def test_partitions_come_from_the_first_table() -> None:
     text = WIDE.replace("{id: id}}", "{id: id}, where: c.kind = 1 OR c.kind = 2}") + "table: {partition_by: [id]}\n"
     merge = render(load_spec_text(text)).merge
-    assert "SELECT COLLECT_SET(CAST(c.id AS INT))\n    FROM crm.customer AS c\n    WHERE c.kind = 1 OR c.kind = 2\n" in merge
+    assert (
+        "SELECT COLLECT_SET(CAST(c.id AS INT))\n    FROM crm.customer AS c\n    WHERE c.kind = 1 OR c.kind = 2\n"
+        in merge
+    )
     assert "ARRAY_CONTAINS(_scd_partitions_1, id)" in merge, "of a row that came later"
 
 
