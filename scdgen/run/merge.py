@@ -13,6 +13,7 @@ from scdgen import sql
 from scdgen.compile.compile import Compiled
 from scdgen.compile.dates import Seen, note_dates
 from scdgen.compile.queries import ParamValues, taken_query
+from scdgen.compile.statements import Statement
 from scdgen.compile.steps import Existing, Part, Step, list_steps
 from scdgen.engine.engine import Engine, SourceCounts
 from scdgen.errors import DataError
@@ -201,10 +202,10 @@ class Attempt:
 
     def _plan(self) -> None:
         """Count with the variables of the MERGE, which are those of the plan: its own would read the source again."""
-        self._count(self.compiled, [text for step in self._of(Part.VARIABLES) for text in step.statements])
+        self._count(self.compiled, self.compiled.files.merge.statements)
 
-    def _count(self, compiled: Compiled, done: Sequence[str] = ()) -> None:
-        """Read the counts of a plan, if that is wanted; the statements ``done`` have set variables of it."""
+    def _count(self, compiled: Compiled, done: Iterable[Statement] = ()) -> None:
+        """Read the counts of a plan, if that is wanted; ``done`` are statements that have set variables of it."""
         if self.job.read_plan is not None:
             with open_plan(self.engine, compiled, self.created, done=done) as plan:
                 self.job.record.planned = self.job.read_plan(plan)

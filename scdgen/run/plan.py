@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from scdgen import sql
 from scdgen.compile.compile import Compiled
 from scdgen.compile.queries import plan_rows, plan_sample, plan_shape
+from scdgen.compile.statements import Statement
 from scdgen.engine.engine import Engine
 from scdgen.errors import UsageError, nearest
 from scdgen.facts.base import Facts
@@ -133,20 +134,22 @@ def _as_python(value: Any) -> Any:
 
 @contextmanager
 def open_plan(
-    engine: Engine, compiled: Compiled, creates: bool, added: tuple[str, ...] = (), done: Collection[str] = ()
+    engine: Engine, compiled: Compiled, creates: bool, added: tuple[str, ...] = (), done: Iterable[Statement] = ()
 ) -> Iterator[PlanView]:  # fmt: skip
     """Set the variables of plan.sql, yield its view, and drop the view afterwards; see :class:`PlanView`.
 
-    ``done`` are the statements that set variables before.
+    ``done`` were run before, and are not run again, whatever comment they have here: a DECLARE would make its variable
+    NULL.
     """
     found = compiled.files.plan.statements
     if len(found) < 3 or found[-3].name != VIEW:
         what = f"must make the view {VIEW} and end with the two queries that read it"
         raise UsageError(f"{compiled.spec.pattern}/plan.sql.j2: {what}; fix the template or leave out --templates")
-    *before, create, counts, _ = compiled.files.plan.texts
+    *before, create, counts, _ = found
+    known = {statement.body for statement in done}
     try:
-        engine.execute(text for text in before if text not in done)
-        yield PlanView(engine.spark, compiled, create, counts, creates, added)
+        engine.execute(statement.text for statement in before if statement.body not in known)
+        yield PlanView(engine.spark, compiled, create.text, counts.text, creates, added)
     finally:
         engine.spark.catalog.dropTempView(VIEW)
 

@@ -61,6 +61,7 @@ def test_members_are_inferred_before_the_plan(monkeypatch: pytest.MonkeyPatch, i
     assert [step for step in steps if step] == (["infer", "plan", "merge"] if infer else ["plan", "merge"])
     # The plan reads the variables of the MERGE, and what Spark stores of the table once.
     assert sum("SET VARIABLE" in text for text in spark.sent) == 1
+    assert sum("DECLARE OR REPLACE VARIABLE" in text for text in spark.sent) == 1, "a second one would make it NULL"
     assert table.read_stored.call_count == 1
     assert counts["versions"]["corrected"] == 1
     # A table that does not exist is created after the plan, which may refuse the run.
