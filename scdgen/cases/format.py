@@ -28,6 +28,7 @@ from scdgen.model.rules import Location
 from scdgen.model.spec import Spec
 from scdgen.paths import read_text
 from scdgen.patterns.pattern import pattern_of
+from scdgen.sql.types import split_at_commas
 from scdgen.stored.migrate import store_rows
 
 
@@ -344,25 +345,10 @@ def source_types(spec: Spec) -> dict[str, str]:
 
 
 def _types(place: str, schema: str) -> dict[str, str]:
-    listed = [part.split(None, 1) for part in _split_types(schema)]
+    listed = [part.split(None, 1) for part in split_at_commas(schema)]
     if any(len(part) != 2 for part in listed):
         raise CaseError(f"{place}: '{schema}' is not 'name type, name type'")
     return {name: kind.strip() for name, kind in listed}
-
-
-def _split_types(schema: str) -> list[str]:
-    """Split at the commas outside of brackets.
-
-    >>> _split_types("a decimal(1, 2), b map<int, int>")
-    ['a decimal(1, 2)', ' b map<int, int>']
-    """
-    found, depth, start = [], 0, 0
-    for place, sign in enumerate(schema):
-        depth += (sign in "(<") - (sign in ")>")
-        if sign == "," and depth == 0:
-            found.append(schema[start:place])
-            start = place + 1
-    return [*found, schema[start:]]
 
 
 def merge_options(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:

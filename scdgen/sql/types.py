@@ -156,7 +156,7 @@ def column_types(text: str) -> dict[str, str]:
     limits.require_short(text, limits.TYPE_LENGTH)
     found: dict[str, str] = {}
     seen: set[str] = set()
-    for part in _split_at_commas(no_variable(text)):
+    for part in split_at_commas(no_variable(text)):
         given = re.fullmatch(r"(`(?:[^`]|``)+`|\w+)(?:\s*:\s*|\s+)(\S.*)", part.strip(), re.DOTALL)
         if given is None:
             hint = "write for example: id int, after struct<id int, name string>"
@@ -174,7 +174,7 @@ def column_types(text: str) -> dict[str, str]:
     return found
 
 
-def _split_at_commas(text: str) -> list[str]:
+def split_at_commas(text: str) -> list[str]:
     """Split at the commas outside of brackets and backticks; one part if a bracket is open or closed too early."""
     parts, depth = [""], 0
     for piece in re.findall(r"`(?:[^`]|``)*`|.", text, re.DOTALL):
