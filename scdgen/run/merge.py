@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from scdgen import sql
@@ -225,7 +226,7 @@ class Attempt:
     def _merge(self, merge: str) -> dict[str, Any]:
         """Run the MERGE, and return the counts of its row; Delta returns none for a batch that it skips."""
         if self.spec.each is not None:
-            self.seen.require_newest(self.spec, self._read_date())
+            self.seen.require_newest(self.spec, self.date)
         with self.job.around_merge(), self._note_taken():
             rows = self.engine.spark.sql(merge).collect()
         return rows[0].asDict() if rows else {}
@@ -249,11 +250,13 @@ class Attempt:
 
         If the run is killed before, the next one merges the snapshot again, which changes nothing.
         """
-        seen = self.seen.add(self._read_date())
+        seen = self.seen.add(self.date)
         if seen != self.seen or self.created:
             self.engine.query(note_dates(self.spec, seen)).collect()
 
-    def _read_date(self) -> str:
+    @cached_property
+    def date(self) -> str:
+        """Return the date of the snapshot that the run merges, once the variables are set."""
         return str(self.engine.query(ParamValues((sql.variable(TAKEN),))).collect()[0][0])
 
     def _require_planned(self, watch: Watch, commits: Sequence[delta.Commit], last: delta.Commit) -> None:
