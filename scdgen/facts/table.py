@@ -80,11 +80,9 @@ def _table_properties(spec: Spec, columns: tuple[Target, ...]) -> dict[str, str]
     odd = any(character in " ,;{}()\n\t=" for name in names for character in name)
     mapped = {"delta.columnMapping.mode": "name"} if odd else {}
     properties = {**DEFAULT_PROPERTIES, **mapped, **spec.table.properties, **definition(spec)}
-    # Delta keeps minimum and maximum of 32 columns only, and refuses to cluster by another one.
-    if spec.layout == "cluster":
-        is_wide = sum(parse_type(column.type).width for column in columns) > 32
-    else:
-        is_wide = len(spec.columns) > 26
+    # Delta keeps minimum and maximum of 32 columns only, each field of a struct being one, and refuses to cluster by
+    # another. More than 26 of the spec may leave no room for those of the history.
+    is_wide = len(spec.columns) > 26 or sum(parse_type(column.type).width for column in columns) > 32
     if not is_wide or STATISTICS in properties or not spec.rules.keeps_history:
         return properties
     # In a wide table, name those that files are skipped by.

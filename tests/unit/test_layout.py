@@ -61,11 +61,12 @@ def test_columns_without_minimum_and_maximum_do_not_cluster(keys: dict[str, str]
     assert f"CLUSTER BY ({expected})\n" in render(spec_of("table: {layout: cluster}", keys=keys)).create
 
 
+@pytest.mark.parametrize("layout", ["auto", "cluster", "none"])
 @pytest.mark.parametrize(("fields", "is_wide"), [(25, False), (28, False), (29, True)])
-def test_clustered_columns_have_statistics(fields: int, is_wide: bool) -> None:
+def test_keys_and_times_have_statistics(fields: int, is_wide: bool, layout: str) -> None:
     """Delta has them for the first 32 columns, of which each field of a struct is one."""
     shape = ", ".join(f"f{number}: int" for number in range(fields))
-    create = render(spec_of("table: {layout: cluster}", name=f"struct<{shape}>")).create
+    create = render(spec_of(f"table: {{layout: {layout}}}", name=f"struct<{shape}>")).create
     assert ("'delta.dataSkippingStatsColumns' = 'id,valid_from,valid_to'" in create) == is_wide
 
 
