@@ -408,8 +408,10 @@ def open_runner(
     read = [options.warehouse, *(spec.source.path or "" for spec in specs), *filter(None, files or ())]
     if files is not None and not options.remote and not options.conf and are_small(filter(None, read)):
         options = options.with_settings(QUICK)
-    # Spark starts for seconds in another process; meanwhile this one compiles the templates, which it keeps.
-    threading.Thread(target=_compile_first, args=(specs, options.compiler), daemon=True).start()
+    # Spark starts for seconds in another process; meanwhile this one compiles the templates, which it keeps. A command
+    # that needs the table to be there renders few of them.
+    if not needs_tables:
+        threading.Thread(target=_compile_first, args=(specs, options.compiler), daemon=True).start()
     with open_session(options, names, needs_tables, merges) as spark:
         if metrics is not None:
             metrics.prepare(spark)
