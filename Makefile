@@ -23,7 +23,7 @@ help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
 	@echo "make demo-visitor  page views in steps through scdgen stream"
 	@echo "make demo-sales  orders with the segment that customers had and have: revenue both ways, and why it differs"
-	@echo "make check   lint, types, import contracts, generated files, tests without Spark, rows on DuckDB (6 to 10 minutes)"
+	@echo "make check   lint, types, import contracts, generated files, tests without Spark, rows on DuckDB (10 to 13 minutes)"
 	@echo "make test    make check, and a hundred tests on Spark; prints how long it took"
 	@echo "make test-long  everything else: the long tests, and all targets from here to make orchestrators but make fuzz (three hours)"
 	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
