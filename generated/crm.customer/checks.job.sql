@@ -38,7 +38,10 @@ SELECT
     CASE
         WHEN COUNT(*) > 0 THEN RAISE_ERROR(
             '[SCDGEN_CHECKS] crm.customer: rows break '
-            || ARRAY_JOIN(ARRAY_SORT(COLLECT_SET(check_name || ' (' || broken_rows || ')')), ', ')
+            || ARRAY_JOIN(
+                ARRAY_SORT(COLLECT_SET(check_name || ' (' || broken_rows || COALESCE(', as ' || sample, '') || ')')),
+                ', '
+            )
         )
         ELSE 'every check holds'
     END AS result

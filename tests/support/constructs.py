@@ -22,8 +22,8 @@ _NO_CALL = {
 # Node types that are not constructs: names, literals, parentheses, and parts of other nodes.
 _PARTS = {
     "Alias", "Boolean", "Column", "ColumnConstraint", "ColumnDef", "DataTypeParam", "DeclareItem", "From",
-    "Identifier", "Insert", "Literal", "Null", "Ordered", "Paren", "Properties", "PropertyEQ", "Return",
-    "ReturnsProperty", "Schema", "SetItem", "Star", "Subquery", "TableAlias", "TemporaryProperty", "Tuple",
+    "Identifier", "IndexParameters", "Insert", "Literal", "Null", "Ordered", "Paren", "Properties", "PropertyEQ",
+    "Return", "ReturnsProperty", "Schema", "SetItem", "Star", "Subquery", "TableAlias", "TemporaryProperty", "Tuple",
     "Update", "UserDefinedFunction", "Var", "Whens",
 }  # fmt: skip
 _NAMES = {

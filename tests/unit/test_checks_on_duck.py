@@ -65,7 +65,7 @@ def test_one_query_names_each_broken_check_with_its_number_and_a_row() -> None:
 
 def test_job_stops_with_each_broken_check() -> None:
     job = check_script(SPEC, Compiler())
-    with pytest.raises(Exception, match=r"c\.t: rows break .*known_name \(3\), .*no_repeat \(2\)"):
+    with pytest.raises(Exception, match=r"c\.t: rows break .*known_name \(3\), .*no_repeat \(2, as \{.id.:"):
         fill(DAMAGED).execute(job)
     assert fill(SOUND).execute(job) == [("every check holds",)]
 

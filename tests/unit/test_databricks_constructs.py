@@ -43,6 +43,8 @@ def _committed() -> Iterator[tuple[str, Mapping[str, str]]]:
 def _varied() -> Iterator[tuple[str, Mapping[str, str]]]:
     for seed in SEEDS:
         yield f"seed {seed}", render(load_spec_text(make_case(seed, f"random.t{seed}", "/data").text)).files()
+    mapped = load(changed(BASES["2c"], "columns.city.type", "map<string, struct<a: int>>"))
+    yield "a map of structs", render(mapped).files()
     for kind, listed in VARIATIONS.items():
         for option, value in listed:
             yield f"{kind} {option}", render(load(changed(BASES[kind], option, value))).files()
