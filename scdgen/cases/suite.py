@@ -138,7 +138,7 @@ def spark_worlds(files: Iterable[File]) -> Iterator[Open]:
     """Open Spark with a warehouse that is removed afterwards."""
     from scdgen.cases.spark import SparkWorld
     from scdgen.engine import session
-    from scdgen.engine.jvm import QUICK
+    from scdgen.engine.jvm import FEW_ROWS
     from scdgen.model.graph import find_table_names
 
     cases = [case for file in files for case in file.cases if case.mistake is None]
@@ -148,7 +148,7 @@ def spark_worlds(files: Iterable[File]) -> Iterator[Open]:
         tables = [case.tables, *(batch.tables for batch in case.batches)]
         names |= {sql.split_name(name) for given in tables for name in given}
     with tempfile.TemporaryDirectory(prefix="scdgen-test-") as folder:
-        spark = session.local_session(folder, {**QUICK, "spark.sql.session.timeZone": "UTC"})
+        spark = session.local_session(folder, {**FEW_ROWS, "spark.sql.session.timeZone": "UTC"})
         try:
             session.know_catalogs(spark, names)
             yield partial(_cleared, SparkWorld(spark, names))

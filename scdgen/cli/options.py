@@ -6,6 +6,7 @@ import contextlib
 import datetime as dt
 import functools
 import logging
+import math
 import os
 import re
 import signal
@@ -41,6 +42,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # as map()
 Read = Callable[["Spec", "Callable[[Tables], Any]"], Any]
 _SMALL = 64_000_000  # bytes of a warehouse and of the sources
+_TINY = 4_000_000
 _MANY = 50  # for fewer specs, processes cost more than they save
 _OF_ROWS = {".csv", ".gz", ".jsonl", ".ndjson", ".parquet"}
 JOBS_PER_CORE = 4
@@ -395,7 +397,7 @@ def open_runner(
     ``retries`` and ``retry_for`` of :class:`Runner`.
     """
     from scdgen.cli import output
-    from scdgen.engine.jvm import QUICK
+    from scdgen.engine.jvm import FEW_ROWS, QUICK
     from scdgen.model.graph import find_table_names
     from scdgen.run.delta import new_run_id
     from scdgen.run.runner import Runner
@@ -406,8 +408,9 @@ def open_runner(
     names = [*find_table_names(specs), *([metrics.parts] if metrics else [])]
     # A quick start makes long work slower, so use it only if all files are small.
     read = [options.warehouse, *(spec.source.path or "" for spec in specs), *filter(None, files or ())]
-    if files is not None and not options.remote and not options.conf and are_small(filter(None, read)):
-        options = options.with_settings(QUICK)
+    if files is not None and not options.remote and not options.conf:
+        size = find_size(filter(None, read))
+        options = options.with_settings(FEW_ROWS if size <= _TINY else QUICK if size <= _SMALL else {})
     # Spark starts for seconds in another process; meanwhile this one compiles the templates, which it keeps. A command
     # that needs the table to be there renders few of them.
     if not needs_tables:
@@ -426,16 +429,21 @@ def _compile_first(specs: Sequence[Spec], compiler: Compiler) -> None:
         render(specs[0], compiler.templates)
 
 
-def are_small(paths: Iterable[str]) -> bool:
-    """Whether local files and folders have little enough data that starting and compiling take most of a command."""
+def find_size(paths: Iterable[str]) -> float:
+    """Return the bytes of local files and folders, counted until they are too many for a quick start.
+
+    It is infinite if one is not local.
+    """
     size = 0
     for path in paths:
+        if "://" in path:
+            return math.inf
         for file in Path(path).rglob("*") if Path(path).is_dir() else [Path(path)]:
             with contextlib.suppress(OSError):  # such as a file that has just been removed
                 size += file.stat().st_size if file.is_file() else 0
-            if "://" in path or size > _SMALL:
-                return False
-    return True
+            if size > _SMALL:
+                return size
+    return size
 
 
 @contextlib.contextmanager

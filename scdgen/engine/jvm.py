@@ -23,6 +23,14 @@ from scdgen.sql.tokens import first_line
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # For a command that reads little: the quick compiler and the simple collector. A long MERGE needs the others.
 QUICK = {JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"}
+# For one that reads some thousand rows: Spark compiles no code for them and plans nothing twice, which takes longer
+# than reading the rows (docs/decisions/0022-a-run-of-few-rows.md).
+FEW_ROWS = {
+    **QUICK,
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+}
 # Settings by which a user chooses JARs; Ivy then resolves all of them together.
 _OWN_JARS = ("spark.jars", "spark.driver.extraClassPath", "spark.driver.userClassPathFirst")
 

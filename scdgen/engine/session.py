@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from scdgen import paths
 from scdgen.engine.failures import translate_at, translate_without_spec
 from scdgen.engine.jvm import (
+    FEW_ROWS,
     JAVA_OPTIONS,
     QUICK,
     ClassArchive,
@@ -105,7 +106,7 @@ def local_session(
     session ``needs_tables`` and the folder of tables does not exist.
     """
     # Refuse a missing folder before Java starts, which takes seconds.
-    may_be_elsewhere = set(conf or {}) - set(QUICK)  # a setting of the user may name another folder
+    may_be_elsewhere = set(conf or {}) - set(FEW_ROWS)  # a setting of the user may name another folder
     if needs_tables and not may_be_elsewhere and not Path(warehouse).exists():
         what, fix = (
             f"the folder {Path(warehouse).absolute()} does not exist",
@@ -133,7 +134,7 @@ def local_session(
     jars = known.read() if known else []
     # Let the user's settings win, and add the archive only if none of them has options of Java.
     settings = {**_SETTINGS, **(conf or {})}
-    if jars and settings.get(JAVA_OPTIONS) in {None, *QUICK.values()}:
+    if jars and settings.get(JAVA_OPTIONS) in {None, QUICK[JAVA_OPTIONS]}:
         archive = ClassArchive.of(java, jars).options(write=merges)
         settings[JAVA_OPTIONS] = f"{settings.get(JAVA_OPTIONS, '')} {archive}".strip()
     for key, value in settings.items():

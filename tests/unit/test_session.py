@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import shlex
 import sys
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,10 +15,10 @@ from typing import Any, cast
 
 import pytest
 
-from scdgen.cli.options import EngineOptions, are_small
+from scdgen.cli.options import EngineOptions, find_size, open_runner
 from scdgen.compile.render import Compiler
 from scdgen.engine.doctor import check_jars
-from scdgen.engine.jvm import JAVA_OPTIONS, QUICK, ClassArchive, JarList, cache_folder, ivy_folder
+from scdgen.engine.jvm import FEW_ROWS, JAVA_OPTIONS, QUICK, ClassArchive, JarList, cache_folder, ivy_folder
 from scdgen.engine.session import register_tables
 
 
@@ -147,9 +150,28 @@ def test_little_data_is_local_and_small(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "file").write_bytes(bytes(6))
     (tmp_path / "rows.csv").write_bytes(bytes(4))
-    assert are_small([str(tmp_path / "a"), str(tmp_path / "rows.csv"), str(tmp_path / "missing")])
-    assert not are_small([str(tmp_path / "a"), str(tmp_path / "rows.csv"), str(tmp_path / "rows.csv")])
-    assert not are_small(["s3://bucket/rows.csv"])
+    assert find_size([str(tmp_path / "a"), str(tmp_path / "rows.csv"), str(tmp_path / "missing")]) == 10
+    assert find_size([str(tmp_path / "a"), *3 * [str(tmp_path / "rows.csv")]]) == 14, "it stops to count"
+    assert find_size(["s3://bucket/rows.csv"]) == math.inf
+
+
+@pytest.mark.parametrize(("size", "settings"), [(6, FEW_ROWS), (7, QUICK), (10, QUICK), (11, {})])
+def test_settings_follow_the_size_of_the_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, settings: dict[str, str]
+) -> None:
+    monkeypatch.setattr("scdgen.cli.options._SMALL", 10)
+    monkeypatch.setattr("scdgen.cli.options._TINY", 6)
+    used: list[EngineOptions] = []
+
+    @contextlib.contextmanager
+    def opened(options: EngineOptions, *_: object) -> Iterator[type]:
+        used.append(options)
+        yield type("Session", (), {"version": "4.2.0"})
+
+    monkeypatch.setattr("scdgen.cli.options.open_session", opened)
+    (tmp_path / "rows.csv").write_bytes(bytes(size))
+    with open_runner([], EngineOptions(None, str(tmp_path / "w"), (), Compiler()), files=[str(tmp_path / "rows.csv")]):
+        assert dict(text.split("=", 1) for text in used[0].conf) == settings
 
 
 def test_settings_of_the_user_override_those_of_a_quick_start() -> None:
