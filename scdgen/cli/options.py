@@ -44,7 +44,7 @@ Read = Callable[["Spec", "Callable[[Tables], Any]"], Any]
 _SMALL = 64_000_000  # bytes of a warehouse and of the sources
 _TINY = 4_000_000
 _MANY = 50  # for fewer specs, processes cost more than they save
-_OF_ROWS = {".csv", ".gz", ".jsonl", ".ndjson", ".parquet"}
+_OF_ROWS = {".csv", ".tsv", ".tab", ".psv", ".txt", ".gz", ".jsonl", ".ndjson", ".parquet"}
 JOBS_PER_CORE = 4
 _CHUNK = 4  # specs per task of a process
 

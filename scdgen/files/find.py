@@ -13,9 +13,14 @@ from scdgen.errors import DataError, UsageError
 from scdgen.files.dialect import Dialect, find_dialect
 from scdgen.paths import spark_url
 
-_FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
+_TEXT = ".txt"
+_FORMATS = {
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".psv", _TEXT), "csv"),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "json"),
+    ".parquet": "parquet",
+}
 _PACKED = ".gz"
-_TAKES = "a .csv, .json, .jsonl or .parquet file (.csv.gz and .json.gz too), or a folder"
+_TAKES = "a .csv, .tsv, .txt, .json, .jsonl or .parquet file (.csv.gz and .json.gz too), or a folder"
 
 
 @dataclass(frozen=True)
@@ -126,8 +131,10 @@ def _find_in_folder(path: str, place: Path) -> Files:
         return Files(path, "delta")
     files = sorted(file for file in place.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(place)))
     kinds: dict[str | None, Path] = {}
+    # A text beside files of another ending is more likely a README than rows.
+    of_text = all(_ending(file) == _TEXT for file in files)
     for file in files:
-        kinds.setdefault(_format_of(file), file)
+        kinds.setdefault(None if _ending(file) == _TEXT and not of_text else _format_of(file), file)
     if not kinds:
         raise UsageError(f"{path}: the folder holds no files; give one of csv, json, parquet or delta")
     if len(kinds) > 1 or None in kinds:
@@ -150,9 +157,12 @@ def _is_hidden(inside: Path) -> bool:
     return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in inside.parts)
 
 
+def _ending(path: Path) -> str:
+    return Path(path.name.lower().removesuffix(_PACKED)).suffix
+
+
 def _format_of(path: Path) -> str | None:
-    name = path.name.lower().removesuffix(_PACKED)
-    kind = _FORMATS.get(Path(name).suffix)
+    kind = _FORMATS.get(_ending(path))
     return None if kind == "parquet" and path.suffix.lower() == _PACKED else kind
 
 

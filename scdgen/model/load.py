@@ -153,6 +153,8 @@ def load_spec_text(text: str, name: str = "inline") -> Spec:
 _DATA = {
     ".csv": "a CSV",
     ".tsv": "a CSV",
+    ".tab": "a CSV",
+    ".psv": "a CSV",
     ".parquet": "a Parquet file",
     ".jsonl": "JSON lines",
     ".ndjson": "JSON lines",

@@ -153,8 +153,8 @@ def test_missing_source_disk_is_not_an_empty_source(spark: Any, here: Called, di
             said[command[0]] = (status, err)
     assert not spark.catalog.tableExists("disks.people")
     assert said == {
-        "file.yml": (2, f"{disk}/rows.csv: no such file or folder; give the path of a .csv, .json, .jsonl or "
-                        ".parquet file (.csv.gz and .json.gz too), or a folder\n"),
+        "file.yml": (2, f"{disk}/rows.csv: no such file or folder; give the path of a .csv, .tsv, .txt, .json, "
+                        ".jsonl or .parquet file (.csv.gz and .json.gz too), or a folder\n"),
         "path.yml": (1, f"disks.people: [PATH_NOT_FOUND] Path does not exist: file:{disk}/rows.csv; run again with "
                         "--debug for all of it\n"),
         "folder.yml": (1, "disks.people: the files of the source are empty or of another format; fix them, or "

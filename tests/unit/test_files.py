@@ -42,6 +42,12 @@ def write(name: str, data: str | bytes) -> Path:
         (["a.csv"], "a.csv", "csv", ["a.csv"]),
         (["a.CSV"], "a.CSV", "csv", ["a.CSV"]),
         (["a.ndjson"], "a.ndjson", "json", ["a.ndjson"]),
+        (["a.tsv"], "a.tsv", "csv", ["a.tsv"]),
+        (["a.TAB"], "a.TAB", "csv", ["a.TAB"]),
+        (["a.psv"], "a.psv", "csv", ["a.psv"]),
+        (["stops.txt"], "stops.txt", "csv", ["stops.txt"]),
+        (["d/a.txt", "d/b.txt"], "d", "csv", ["d/a.txt", "d/b.txt"]),
+        ([], "s3://bucket/a.tsv.gz", "csv", []),
         (["d/b.csv", "d/a.csv", "d/_SUCCESS", "d/.a.csv.crc", "d/_tmp/c.csv"], "d", "csv", ["d/a.csv", "d/b.csv"]),
         (["d/day=1/a.csv", "d/_day=2/b.csv"], "d", "csv", ["d/_day=2/b.csv", "d/day=1/a.csv"]),
         (["d/_delta_log/0.json", "d/a.parquet"], "d", "delta", []),
@@ -100,6 +106,13 @@ def test_file_of_another_format_is_refused(name: str, data: bytes, says: str) ->
     with pytest.raises(DataError) as caught:
         find(name)
     assert str(caught.value) == says
+
+
+def test_text_beside_data_is_no_data() -> None:
+    write("d/a.csv", "id\n")
+    write("d/README.txt", "About these rows\n")
+    with pytest.raises(UsageError, match=r"the folder holds README\.txt and a\.csv; give a folder of one format"):
+        find("d")
 
 
 def test_gzipped_parquet_is_refused() -> None:
