@@ -291,29 +291,46 @@ def nearest_column(word: str, names: Iterable[str]) -> str:
 
 
 def describe_one_name(name: str) -> str | None:
-    """Describe the header of a CSV that is a single name, if it has a character that may separate names.
+    """Describe the header of a CSV that is a single name, if an option would make several of it.
 
     >>> describe_one_name("id;name")
     "the header is a single name, 'id;name'; ';' looks like the separator"
+    >>> describe_one_name("# list of zones")
+    "the header is a single name, '# list of zones'; '#' looks like the start of a comment"
     >>> describe_one_name("id")
     """
-    sep = _find_separator(name)
-    return sep and f"the header is a single name, {quoted(name)}; '{sep}' looks like the separator"
+    option, character = _find_option(name)
+    what = {"sep": "the separator", "comment": "the start of a comment"}.get(option)
+    return what and f"the header is a single name, {quoted(name)}; '{character}' looks like {what}"
 
 
-def ask_for_separator(name: str) -> str | None:
-    """The description of :func:`describe_one_name`, and the option that names the separator.
+def set_for_one_name(name: str) -> str | None:
+    """The description of :func:`describe_one_name`, and the option of a spec.
 
-    >>> ask_for_separator("id;name")
-    "the header is a single name, 'id;name'; ';' looks like the separator; give --source-option sep=';'"
+    >>> set_for_one_name("id;name")
+    "the header is a single name, 'id;name'; ';' looks like the separator; set it in source.options.sep"
     """
     described = describe_one_name(name)
-    return described and f"{described}; give --source-option sep='{_find_separator(name)}'"
+    return described and f"{described}; set it in source.options.{_find_option(name)[0]}"
 
 
-def _find_separator(name: str) -> str | None:
+def ask_for_option(name: str) -> str | None:
+    """The description of :func:`describe_one_name`, and the option of a command.
+
+    >>> ask_for_option("id;name")
+    "the header is a single name, 'id;name'; ';' looks like the separator; give --source-option sep=';'"
+    """
+    described, (option, character) = describe_one_name(name), _find_option(name)
+    more = " and, if no other line has the names, --source-option header=false" if option == "comment" else ""
+    return described and f"{described}; give --source-option {option}='{character}'{more}"
+
+
+def _find_option(name: str) -> tuple[str, str]:
+    """The option that cuts or drops a header of one name, and its character; empty texts if none does."""
+    if re.match(r"#[^;|\t^~,]*$", name) and (name[1:2].isspace() or "#" not in name[1:]):
+        return "comment", "#"
     found = re.search(r"[;,|\t^~#]", name)
-    return found[0].replace("\t", "\\t") if found else None
+    return ("sep", found[0].replace("\t", "\\t")) if found else ("", "")
 
 
 def quoted(text: str, width: int = 60) -> str:

@@ -17,10 +17,10 @@ from scdgen.errors import (
     DataError,
     EngineError,
     ScdgenError,
-    describe_one_name,
     find_values,
     nearest_column,
     quoted,
+    set_for_one_name,
 )
 from scdgen.model.load import Lines
 from scdgen.model.option import sql_texts
@@ -299,8 +299,8 @@ def _hint(parts: list[str]) -> str:
     bare_names = [name.strip("`") for name in names]
     if any(name != name.strip() and name.strip().lower() == bare for name in bare_names):
         return "the header has a blank beside the name: set source.options.ignoreLeadingWhiteSpace: true"
-    if len(names) == 1 and (likely := describe_one_name(names[0].strip("`"))):
-        return f"{likely}; set it in source.options.sep"
+    if len(names) == 1 and (likely := set_for_one_name(names[0].strip("`"))):
+        return likely
     # Compare without the qualifier, which the missing name may lack.
     last = {name.rpartition(".")[2]: name for name in names}
     hint = nearest_column(parts[0].rpartition(".")[2], last).removeprefix("; ")

@@ -29,6 +29,7 @@ _OPTIONS = {
         "charToEscapeQuoteEscaping",
     )
 }  # fmt: skip
+_FORM = ("header", "comment", "quote", "escape", "nullValue", "emptyValue")
 _SAME = {"delimiter": "sep", "charset": "encoding"}
 _FORMATS = {"dateformat": "to_date", "timestampformat": "to_timestamp", "timestampntzformat": "to_timestamp_ntz"}
 
@@ -195,6 +196,20 @@ def _pick_known(options: Mapping[str, str]) -> dict[str, str]:
     found = {_SAME.get(name, name): value for name, value in named.items()}
     known = {"sep": _is_one_character, "encoding": _is_encoding}
     return {name: value for name, value in found.items() if name in known and known[name](value)}
+
+
+def pick_form(options: Mapping[str, str]) -> dict[str, str]:
+    r"""Return what a spec's options say of the form of a CSV and what no file shows, as Spark spells them.
+
+    These are not the separator and the encoding, which :func:`find_dialect` compares with the file.
+
+    >>> pick_form({"sep": "\\t", "HEADER": "false", "comment": "#", "escape": '"', "multiLine": "true"})
+    {'header': 'false', 'comment': '#'}
+    """
+    named = {_OPTIONS.get(name.lower()): value for name, value in options.items()}
+    usual = {"header": "true", "comment": "", "quote": Dialect.quote, "escape": Dialect.escape}
+    found = {name: named[name] for name in _FORM if name in named and named[name].lower() != usual.get(name)}
+    return check_options(found, "source.options")
 
 
 def _find_separator(lines: list[str], plain: Dialect, likely: str | None) -> str:

@@ -25,7 +25,7 @@ from scdgen.engine.engine import BadValue, Engine, bad_value, is_cast_error
 from scdgen.engine.failures import explain_unreadable, is_commit, translate
 from scdgen.engine.session import strict
 from scdgen.errors import DataError, ScdgenError, UsageError, find_values, of_system, quoted
-from scdgen.files.dialect import Dialect, find_dialect, guess_encoding, open_text
+from scdgen.files.dialect import Dialect, find_dialect, guess_encoding, open_text, pick_form
 from scdgen.files.find import Files, find
 from scdgen.files.objects import is_array
 from scdgen.files.read import Opened, check_header, missing_column, opened, read_columns
@@ -69,7 +69,9 @@ def check_source(spec: Spec, path: str, options: Mapping[str, str] | None = None
 
 def _described(spec: Spec, path: str, options: Mapping[str, str] | None) -> Files:
     likely = spec.source.options if spec.source.format == "csv" else {}
-    return replace(find_files(path), given=options or {}, likely=likely)
+    files = find_files(path)
+    form = pick_form(likely) if files.kind == "csv" else {}
+    return replace(files, given={**form, **(options or {})}, likely=likely)
 
 
 def open_files(spark: SparkSession, spec: Spec, path: str, options: Mapping[str, str] | None = None) -> Opened:

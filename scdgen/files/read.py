@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from scdgen import sql
 from scdgen.engine.engine import FILE
 from scdgen.engine.session import PARTITIONS_AS_TEXT, set_while
-from scdgen.errors import DataError, ask_for_separator, nearest, nearest_column
+from scdgen.errors import DataError, ask_for_option, nearest, nearest_column
 from scdgen.facts.source import time_texts
 from scdgen.files.dialect import Dialect, find_dialect, open_text
 from scdgen.files.find import Files
@@ -173,7 +173,7 @@ def _read_csv_by_header(reader: Any, spec: Spec, files: Files) -> list[DataFrame
 
 def _require_names(place: str, names: tuple[str, ...], wanted: set[str]) -> None:
     """Raise :class:`DataError` for a header of one name that was not split, unless the spec reads that name."""
-    likely = ask_for_separator(names[0]) if len(names) == 1 else None
+    likely = ask_for_option(names[0]) if len(names) == 1 else None
     if likely and names[0].lower() not in wanted:
         raise DataError(f"{place}: {likely}")
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from scdgen.errors import UsageError, ask_for_separator
+from scdgen.errors import UsageError, ask_for_option
 from scdgen.files import find as files
 from scdgen.files.dialect import open_text
 from scdgen.files.objects import is_array
@@ -62,7 +62,7 @@ def _read_csv(found: files.Files) -> Sample | None:
     with open_text(found.local[0], dialect.encoding) as text:
         lines = filter(None, dialect.cells(text))
         names = dialect.names(next(lines, []))
-        if len(names) == 1 and (likely := ask_for_separator(names[0])):
+        if len(names) == 1 and (likely := ask_for_option(names[0])):
             raise UsageError(f"{found.shown}: {likely}")
         # Leave it to Spark to name columns apart, and to read odd characters.
         if len({name.lower() for name in names}) < len(names) or _NO_TEXT.search("".join(names)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from scdgen import sql
-from scdgen.errors import describe_one_name, nearest
+from scdgen.errors import nearest, set_for_one_name
 from scdgen.model.option import Rows, sql_texts, walk
 from scdgen.model.registry import PREFIX, pattern_names, rules_of
 from scdgen.model.spec import RESERVED_PREFIX, STATISTICS, TAKEN, Snapshot, Spec, locate_history_column
@@ -301,8 +301,8 @@ def _columns(spec: Spec) -> Found:
     # A CSV that seems to have one column is most likely cut at another separator.
     if spec.source.format == "csv" and len(spec.columns) == 1:
         (name, column), *_ = spec.columns.items()
-        if column.from_ is None and (likely := describe_one_name(name)):
-            yield ("columns", name), f"columns: {likely}; set it in source.options.sep, and list the columns"
+        if column.from_ is None and (likely := set_for_one_name(name)):
+            yield ("columns", name), f"columns: {likely}, and list the columns"
     for name, column in spec.columns.items():
         if name.lower() in seen:
             message = f"'{name}' and '{seen[name.lower()]}' are one name to Spark, which ignores case; rename one"

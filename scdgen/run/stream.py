@@ -249,7 +249,7 @@ def open_stream(spark: SparkSession, fed: Sequence[Spec], path: str | None, opti
         # Give Spark the dialect of the first file, and let it compare the header of each later one.
         if found.kind == "csv":
             dialect = existing.files.dialect(found.local[0])
-            strict = {**files_read.CSV, "enforceSchema": "false", **dialect.options()}
+            strict = {**files_read.CSV, **existing.files.given, "enforceSchema": "false", **dialect.options()}
     # Leave out the column with the file's name, which is not in the files.
     fields = StructType([field for field in texts.schema.fields if field.name != FILE])
     location = place if "://" in place else files.spark_path(Path(place))
