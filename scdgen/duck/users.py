@@ -93,11 +93,13 @@ def require_known_text(
     is a condition for which NULL is FALSE.
     """
     tree = sqlglot.parse_one(text, read=DIALECT)
+    # First by the names as they are written: the tree has sqlglot's own, such as ARRAY_SORT for sort_array.
+    if unknown := sorted(find_calls(text, tree) - NAMES):
+        written = re.search(rf"\b{unknown[0]}\b", text, re.IGNORECASE)
+        raise UnknownError(f"the function {written[0] if written else unknown[0]}")
     for node in tree.walk():
         require_known(node, USERS)
         _require_spelling(text, node)
-    if unknown := sorted(find_calls(text, tree) - NAMES):
-        raise UnknownError(f"the function {unknown[0]}")
     _require_types(tree, types(tree))
     for node in tree.find_all(exp.In):
         if node.args.get("query") and not _selects(node, selects):

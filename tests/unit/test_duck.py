@@ -25,7 +25,7 @@ from tests.support.worlds import foretell, require_foretold
 # Case -> the construct that keeps it on Spark.
 ON_SPARK = {
     "tracked_maps": "TO_JSON of another value",
-    "filled_and_compared_maps": "ARRAY_SORT",
+    "filled_and_compared_maps": "the function array_sort",
     "compare_changes": "a large or small number to text",
     "sequence_of_two": "an order of values of STRUCT",
     "any_of_arrays": "conflicts: any, an order of values of INTEGER\\[\\] with NULL inside",
@@ -180,8 +180,9 @@ def spec_with(**expressions: str | None) -> Spec:
         ("id IN ('1')", "a cast between a number and text that is not written"),
         ("at > 'yesterday'", "a cast between a time and text that is not written"),
         ("coalesce(flag, 0) = 1", "a cast between a boolean and a number that is not written"),
-        ("soundex(name) = 'A'", "SOUNDEX"),
+        ("soundex(name) = 'A'", "the function soundex"),
         ("some_function(name)", "the function some_function"),
+        ("concat_ws(',', Sort_Array(split(name, ',')))", "the function Sort_Array"),
         ("name RLIKE '(?<=a)b'", "the regular expression (?<=a)b"),
         ("date_format(at, 'YYYY') = '2024'", "the pattern YYYY"),
         ("substring(name, 0, 1) = 'a'", "SUBSTRING with other places than numbers from 1 on"),

@@ -198,7 +198,7 @@ def test_unknown_translation_is_a_failure_in_one_line(tmp_path: Path, capsys: py
     )
     assert run(file, "-k", "late") == 1
     said = capsys.readouterr()
-    assert f"  {tmp_path / 'customer.yml'}: source.where: SOUNDEX: use --engine spark\n" in said.out
+    assert f"  {tmp_path / 'customer.yml'}: source.where: the function soundex: use --engine spark\n" in said.out
     assert "Traceback" not in said.out + said.err
 
 
