@@ -30,7 +30,7 @@ from scdgen.files.find import Files, find
 from scdgen.files.objects import is_array
 from scdgen.files.read import Opened, check_header, missing_column, opened, read_columns
 from scdgen.files.shape import find_wanted, taken_types
-from scdgen.files.unread import find_unread
+from scdgen.files.unread import find_renamed, find_unread
 from scdgen.model.spec import Spec
 from scdgen.sql.types import NESTED
 
@@ -52,8 +52,12 @@ def find_files(path: str) -> Files:
         raise DataError(of_system(error, error.filename or path)) from error
 
 
-def check_source(spec: Spec, path: str, options: Mapping[str, str] | None = None) -> tuple[str, ...]:
+def check_source(
+    spec: Spec, path: str, options: Mapping[str, str] | None = None, warn: Callable[[str], None] = lambda _: None
+) -> tuple[str, ...]:
     """Return the columns of a CSV that the spec does not read, or the keys of the first objects of JSON.
+
+    ``warn`` gets a line about keys of JSON that seem to be renamed, because a key that no object has is NULL.
 
     Raises :class:`DataError` for a CSV that lacks one which it reads. Needs no Spark, which finds what else is wrong
     with a file, such as broken rows; a file that Python cannot read is left to it.
@@ -62,7 +66,10 @@ def check_source(spec: Spec, path: str, options: Mapping[str, str] | None = None
         files = _described(spec, path, options)
         if files.kind == "json" and len(files.local) == 1 and files.local[0].stat().st_size <= _MOST_READ:
             with suppress(DataError):
-                return find_unread(spec, (row for _, row in islice(json_rows(files.local[0]), _FIRST)))
+                rows = [row for _, row in islice(json_rows(files.local[0]), _FIRST)]
+                if renamed := find_renamed(spec, rows):
+                    warn(f"{files.shown}: {renamed}")
+                return find_unread(spec, rows)
         return check_header(spec, files)
     return ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from scdgen import sql
@@ -13,6 +14,7 @@ from scdgen.sql.expression import is_path
 from scdgen.sql.types import Type, parse_type
 
 Path = tuple[str, ...]
+_ALIKE = 0.85  # of two names, as difflib measures it: PreferredValue and Preferred-Value, names and name
 
 
 def find_unread(spec: Spec, objects: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -49,6 +51,19 @@ def find_unread(spec: Spec, objects: Iterable[Mapping[str, Any]]) -> tuple[str, 
                     yield from _list_extra(deeper, kind, place)
 
     return tuple(dict.fromkeys(place for row in objects for name, value in row.items() for place in look(name, value)))
+
+
+def find_renamed(spec: Spec, objects: Iterable[Mapping[str, Any]]) -> str | None:
+    """Describe the keys that the spec reads and no object has, if the objects have others of nearly that name."""
+    present = {name for row in objects for name in row}
+    used = read_columns(spec)
+    absent = used - {name.lower() for name in present}
+    others = {name.lower(): name for name in present if name.lower() not in used}
+    pairs = ((name, get_close_matches(name, others, n=1, cutoff=_ALIKE)) for name in sorted(absent))
+    listed = [f"{others[found[0]]} and no {name}" for name, found in pairs if found]
+    if not listed:
+        return None
+    return f"the first rows have {', '.join(listed)}, so that column is NULL; if it was renamed, change the spec first"
 
 
 def _list_extra(value: Any, kind: Type, place: str) -> Iterator[str]:

@@ -454,6 +454,28 @@ def test_keys_of_json_that_the_spec_does_not_read(tmp_path: Path) -> None:
     assert check_source(spec, str(file)) == ("zip", "more.e", "list.y", "more.c.d", "Age", "tags.o")
 
 
+def test_renamed_key_of_json_is_told(tmp_path: Path) -> None:
+    """A key that no object has is NULL, so a renamed one would open a version of every key without a word."""
+    spec = load_spec_text(
+        "target: a.b\npattern: scd2\nkeys: [id]\nsource: {table: a.s, feed: snapshot}\n"
+        "snapshot: {taken_at: current_timestamp()}\n"
+        "columns:\n  id: int\n  names: {type: array<string>, from: Description}\n"
+        "  preferred: {type: string, from: '`Preferred-Value`'}\n  scope: string\n"
+    )
+    file, told = tmp_path / "a.json", list[str]()
+    file.write_text('[{"id": 1, "Descriptions": ["x"], "PreferredValue": 1, "kind": 2}, {"id": 2, "scopes": "z"}]')
+    check_source(spec, str(file), None, told.append)
+    says = "and no description, PreferredValue and no preferred-value, scopes and no scope, so that column is NULL"
+    assert [line.removeprefix(f"{file}: ") for line in told] == [
+        f"the first rows have Descriptions {says}; if it was renamed, change the spec first"
+    ]
+    # Sparse keys, and keys of other names, are no sign of it.
+    told.clear()
+    file.write_text('[{"id": 1, "Description": ["x"], "Descriptions": ["y"], "kind": 2}, {"id": 2}]')
+    check_source(spec, str(file), None, told.append)
+    assert told == []
+
+
 def test_new_fields_of_a_change_feed_are_not_read(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     file.write_text(
