@@ -282,12 +282,22 @@ def nearest_column(word: str, names: Iterable[str]) -> str:
     "; it has 'ID', another name while spark.sql.caseSensitive is true; write it so, or set that to false"
     >>> nearest_column("nmae", ["ID", "name"])
     "; did you mean 'name'?"
+    >>> nearest_column("Preferred", ["ID", "Preferred-Value"])
+    "; write 'Preferred-Value' between backquotes in an expression"
     """
     listed = list(names)
+    if odd := next((name for name in listed if _is_cut(name, word)), None):
+        return f"; write '{odd}' between backquotes in an expression"
     other = next((name for name in listed if name != word and name.lower() == word.lower()), None)
     if other is None:
         return nearest(word, listed)
     return f"; it has '{other}', another name while spark.sql.caseSensitive is true; write it so, or set that to false"
+
+
+def _is_cut(name: str, word: str) -> bool:
+    """Whether a name is not one word, and this is a word of it: without quotes it is an expression of these words."""
+    words = re.findall(r"\w+", name.lower())
+    return len(words) > 1 and word.lower() in words
 
 
 def describe_one_name(name: str) -> str | None:

@@ -613,7 +613,11 @@ def put_likely_keys(
         rows = list(zip(*(make_hashable(c.values) for c in [*columns, *beside]), strict=True))
         rows = [row for place, row in enumerate(rows) if place not in set(gone)]
         twice = count_shared(rows, [places.index(name) for name in [*keys, *(c.name for c in timed)]])
-        note = f"Check this: not unique{together} {read}: {twice} repeat a key." if twice else None
+        empty = [name for name in keys if any(row[places.index(name)] is None for row in rows)]
+        nulls = [f"{name} is NULL in {sum(row[places.index(name)] is None for row in rows)}" for name in empty]
+        wrong = [f"not unique{together} {read}: {twice} repeat a key"] if twice else []
+        wrong += [f"{' and '.join(nulls)} of the rows, which a run refuses"] if nulls else []
+        note = f"Check this: {'; '.join(wrong)}." if wrong else None
         draft.put("keys", list(keys), note)
         return
     found = guess_keys(columns, timed, gone, entity)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 
 from scdgen import sql
@@ -119,6 +120,10 @@ def _schema(spec: Spec) -> Found:
     known = {name.lower() for name in source.columns}
     missing: dict[str, str] = {}
     for option, text in source_texts(spec):
+        bare = re.sub("`[^`]*`", "", text).lower()
+        if odd := [name for name in source.columns if not re.fullmatch(r"\w+", name) and name.lower() in bare]:
+            yield place, f"schema: {option} reads {odd[0]} as several names; write it between backquotes: `{odd[0]}`"
+            continue
         for name in sorted({path[0].lower() for path in find_paths(text).paths} - known):
             missing.setdefault(name, option)
     if missing:

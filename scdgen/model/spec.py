@@ -117,7 +117,8 @@ def _no_control(text: str) -> str:
     if text.splitlines() not in ([], [text]):  # in a comment of the SQL, a new line would run
         raise ValueError("holds a line break; write it on one line, or after > so that YAML joins the lines")
     if sql.CONTROL.search(text):
-        raise ValueError("holds a control character; write plain text")
+        tab = " for a tab, write \\t without quotes or in single ones" if "\t" in text else ""
+        raise ValueError(f"holds a control character;{tab or ' write plain text'}")
     return text
 
 

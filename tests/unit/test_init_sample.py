@@ -56,6 +56,16 @@ def test_draft_from_csv_snapshot(here: Called) -> None:
     )
 
 
+def test_given_keys_that_are_null_are_told(here: Called) -> None:
+    """A run refuses such rows; that they repeat a key is not what is wrong with them."""
+    Path("tags.csv").write_text("kind,subtag,tag\nlanguage,aa,\nredundant,,az-Arab\nredundant,,az-Cyrl\n")
+    status, out, _ = here("init", "--from", "tags.csv", "--keys", "kind,subtag", "--feed", "snapshot")
+    refuses = "subtag is NULL in 2 of the rows, which a run refuses"
+    assert status == 0 and f"# Check this: not unique in all 3 rows: 1 repeat a key; {refuses}.\n" in out
+    status, out, _ = here("init", "--from", "tags.csv", "--keys", "kind,tag", "--feed", "snapshot")
+    assert status == 0 and "# Check this: tag is NULL in 1 of the rows, which a run refuses.\n" in out
+
+
 def test_dbt_draft_takes_columns_from_data(here: Called) -> None:
     Path("items.csv").write_text("id,name,updated_at\n007,a,2024-01-01 00:00:00\n008,b,2024-01-02 00:00:00\n")
     config = {"unique_key": "id", "strategy": "timestamp", "updated_at": "updated_at"}
