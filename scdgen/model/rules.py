@@ -120,11 +120,13 @@ def _schema(spec: Spec) -> Found:
     known = {name.lower() for name in source.columns}
     missing: dict[str, str] = {}
     for option, text in source_texts(spec):
+        absent = sorted({path[0].lower() for path in find_paths(text).paths} - known)
         bare = re.sub("`[^`]*`", "", text).lower()
-        if odd := [name for name in source.columns if not re.fullmatch(r"\w+", name) and name.lower() in bare]:
+        odd = [name for name in source.columns if not re.fullmatch(r"\w+", name) and name.lower() in bare]
+        if absent and odd:
             yield place, f"schema: {option} reads {odd[0]} as several names; write it between backquotes: `{odd[0]}`"
             continue
-        for name in sorted({path[0].lower() for path in find_paths(text).paths} - known):
+        for name in absent:
             missing.setdefault(name, option)
     if missing:
         listed = ", ".join(f"{name} ({option})" for name, option in missing.items())
