@@ -233,8 +233,8 @@ class Source(Model):
     schema_: Annotated[ColumnList | None, Option(in_json="if_set", stored=NEW_ROWS)] = Field(
         default=None,
         alias="schema",
-        description="The columns of JSON or Parquet that the spec reads, with their types, such as `before "
-        "struct<id int>, op string`, where the spec does not tell them and files differ. What a file lacks is NULL.",
+        description="The columns of JSON or Parquet that the spec reads, with their types, such as `before struct<id "
+        "int>, op string`, where files differ. What a file lacks is NULL.",
     )
     join: Annotated[dict[Name, JoinedTable], Option(in_json="if_set")] = Field(
         default_factory=dict,
@@ -313,8 +313,7 @@ class Source(Model):
         ),
     ] = Field(
         default=None,
-        description="scd1 changes: which rows empty the table. What comes before such a row does not count; it needs "
-        "no key.",
+        description="scd1 changes: which rows empty the table; they need no key.",
     )
     sets: Annotated[
         Expression | None,
@@ -331,8 +330,7 @@ class Source(Model):
     ] = Field(
         default=None,
         description="Changes of scd2 and scd1: an array of the names of the columns that a row sets; the others keep "
-        "their previous values. NULL: the row sets all. A stored version sets all of its columns, so the table depends "
-        "on the order in which such rows arrive, with `unchanged: keep` too.",
+        "their previous values. NULL: the row sets all. A stored version sets all of its columns.",
     )
     where: Annotated[Expression | None, Option(over=Rows.SOURCE)] = Field(
         default=None, description="Which rows are read."
@@ -444,9 +442,8 @@ class Sequence(ShortForm):
     name: Name = Field(description="The name of the column.")
     type: DataType = Field(
         default="BIGINT",
-        description="The type to which the values of `sequence_by` are cast. Several expressions are stored as a "
-        "struct: this is the type of each, or that of the struct, with a field for each, such as `struct<file: string, "
-        "pos: bigint>`.",
+        description="The type to which the values of `sequence_by` are cast. For several expressions: the type of "
+        "each, or that of a struct with a field for each, such as `struct<file: string, pos: bigint>`.",
     )
 
 
@@ -457,8 +454,8 @@ class SurrogateKey(ShortForm):
     name: Name = Field(description="The name of the column.")
     type: Annotated[Literal["string", "bigint"], Option(in_json="if_set")] = Field(
         default="string",
-        description="`string`: the SHA-256, as hex text. `bigint`: 64 bits by xxhash64 of the same text, which joins "
-        "faster; two of a billion versions have the same value with a probability of 3 %, which a check finds.",
+        description="`string`: the SHA-256, as hex text. `bigint`: 64 bits by xxhash64, which join faster; two of a "
+        "billion versions have the same value with a probability of 3 %, which a check finds.",
     )
 
     @model_serializer(mode="wrap")
@@ -477,7 +474,7 @@ class Recorded(Switched):
     )
     to: Name = Field(
         default="recorded_to",
-        description="The timestamp column with the time of the run that superseded the row; NULL in the rows of now.",
+        description="The timestamp column with the time of the run that superseded the row.",
     )
     at: Annotated[Expression, Option(over=Rows.NONE, may_vary=True, stored=NEW_ROWS)] = Field(
         default=CLOCK,
@@ -525,14 +522,12 @@ class History(Model):
     sequence: Annotated[Sequence | None, Option(in_json="if_set")] = Field(
         default=None,
         description="A column with the `sequence_by` of the row that opened the version: a row of the same key and "
-        "time that comes in a later batch counts only if its own is greater. NULL, of a feed without `sequence_by`, is "
-        "less than any; what is not stored is not compared.",
+        "time that comes in a later batch counts only if its own is greater. NULL is less than any.",
     )
     recorded: Annotated[Recorded | None, BeforeValidator(_off_is_none), Option(in_json="if_set")] = Field(
         default=None,
-        description="`true`, or the names of two columns: a second axis of time. No stored value is overwritten: a row "
-        "that a run changes is ended at the run's time, and what it becomes is a new row. The rows without such an "
-        "end are the table of a spec without the option.",
+        description="`true`, or the names of two columns: a second axis of time. A row that a run changes is ended at "
+        "the run's time, and what it becomes is a new row.",
     )
 
     @property
@@ -569,7 +564,7 @@ class Audit(Model):
     )
     run_id: Name | None = Field(
         default=None,
-        description="A string column with the id of the run that last wrote the row, as `scdgen history` shows it.",
+        description="A string column with the id of the run that last wrote the row.",
     )
 
     def names(self) -> tuple[tuple[str, str], ...]:
@@ -596,7 +591,7 @@ class Table(Model):
     time_zone: TimeZone | None = Field(
         default=None,
         description="In which dates, texts and `history.open_end` are read as times. Without it, files say UTC, and a "
-        "run takes the session's when it creates the table; the table keeps it, and every later run uses it.",
+        "run takes the session's when it creates the table, which keeps it.",
     )
     location: Place | None = Field(
         default=None, description="The folder of the table's files, if the catalog is not to choose it."
@@ -606,8 +601,8 @@ class Table(Model):
     )
     primary_key: Annotated[bool, Option(in_json="if_set")] = Field(
         default=False,
-        description="`true`: a new table has a primary key for readers, which is not enforced: the surrogate key, or "
-        "the keys and the start of a version. Only with Unity Catalog on Databricks.",
+        description="`true`: a new table has a primary key for readers, which is not enforced. Only with Unity Catalog "
+        "on Databricks.",
     )
 
     @property
@@ -625,7 +620,7 @@ class Snapshot(Model):
     each: Annotated[Expression | None, Option(over=Rows.SOURCE, needs=Need.DELETES, in_json="if_set")] = Field(
         default=None,
         description="The column with the date of a row, if the source has several snapshots: a run merges those that "
-        "the table has not seen, in their order, each by itself. It declares the param `taken_at`, which chooses one.",
+        "the table has not seen, in their order. It declares the param `taken_at`, which chooses one.",
     )
     scope: Annotated[Expression | None, Option(over=Rows.TARGET, may_vary=True, needs=Need.DELETES)] = Field(
         default=None,
@@ -718,7 +713,7 @@ class Lookup(Model):
     fact_schema: Annotated[ColumnList | None, Option(in_json="if_set")] = Field(
         default=None,
         description="The types of columns of the fact, such as `customer_id int, ordered_at timestamp`. They make the "
-        "view shorter: without them, it finds out whether a key is text.",
+        "view shorter.",
     )
     at: Annotated[Expression | None, Option(over=Rows.FACTS, file="lookups.sql", may_vary=True)] = Field(
         default=None,
@@ -732,7 +727,7 @@ class Lookup(Model):
     ] = Field(
         default=None,
         description="With `history.recorded`, an expression over the fact: the version is the one that the table held "
-        "at that time, whatever it has learned since.",
+        "at that time.",
     )
     keys: Annotated[dict[Name, Expression], Option(over=Rows.FACTS, file="lookups.sql", may_vary=True)] = Field(
         description="Each key of the spec: an expression over the fact."
@@ -776,7 +771,7 @@ class Inferred(Model):
     ] = Field(description="Each key of the spec: an expression over the fact.")
     at: Annotated[
         Expression, Option(over=Rows.FACTS, file="infer.sql", stored="what was inferred by the old one stays")
-    ] = Field(description="An expression over the fact: its time. The member begins at the earliest time of its key.")
+    ] = Field(description="An expression over the fact: its time. The member begins at the earliest.")
     flag: Name = Field(
         description="A boolean history column: true until the source has the key; then the version gets the source's "
         "values."
@@ -793,8 +788,8 @@ class Members(Model):
     )
     inferred: Annotated[Inferred | None, Option(in_json="if_set")] = Field(
         default=None,
-        description="A version for each key that facts name and the table lacks, written by `infer.sql` and `scdgen "
-        "run --infer`: every column is NULL except the key.",
+        description="A version for each key that facts name and the table lacks, NULL but for the key, written by "
+        "`infer.sql` and `scdgen run --infer`.",
     )
 
 
@@ -872,14 +867,13 @@ class Spec(Model):
         ),
     ] = Field(
         default=None,
-        description="scd1: a column with the `sequence_by` of the row that `updated_at` is the time of, to order rows "
-        "of the same time across batches; as `history.sequence`.",
+        description="scd1: a column with the `sequence_by` of the row that `updated_at` is the time of; as "
+        "`history.sequence`.",
     )
     audit: Annotated[Audit, Option(in_json="if_set")] = Field(
         default=Audit(),
         description="Columns after all others that say when a row was written, and by which run. They are compared "
-        "nowhere: a row that is right is not written. A run has one time and one id; a file that you paste takes "
-        "`current_timestamp()` and `uuid()`.",
+        "nowhere.",
     )
     schema_evolution: Annotated[Literal["fail", "add_columns"], Option(stored=NEW_ROWS)] = Field(
         default="fail", description="`add_columns`: new columns of the spec are added to the table."
@@ -892,8 +886,7 @@ class Spec(Model):
     unchanged: Annotated[Literal["skip", "keep"], Option(needs=Need.VERSIONS)] = Field(
         default="skip",
         description="`skip`: a change that changes nothing opens no version; `keep`: every change is a version, so "
-        "that the table does not depend on the order in which changes arrive (with deletes: if `on_delete` is `mark`; "
-        "not with `nulls: ignore`, `nulls: fill` or `source.sets`).",
+        "that the table does not depend on the order in which changes arrive (with deletes: if `on_delete` is `mark`).",
     )
     late_arriving: Annotated[
         Literal["apply", "ignore", "fail"] | None,
