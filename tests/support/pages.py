@@ -1,7 +1,8 @@
 """The blocks of a Markdown page, in order, and their kinds.
 
 - after ``<!-- file: path -->``: the file of the repository, written by ``python -m tests.tools.readme``
-- after ``<!-- excerpt: path from: text -->``: the end of such a file, from the first line that starts with the text
+- after ``<!-- excerpt: path from: text -->``: the end of such a file, from the first line that starts with the text;
+  with ``to: text``, up to the line that starts with it
 - after ``<!-- write: path -->``: a file to write into the folder of the commands
 - ``console``: commands after ``$``, each with its output
 - ``sql`` and ``python``: run as written, on the session of the commands

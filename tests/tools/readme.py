@@ -32,11 +32,14 @@ def filled(text: str) -> str:
         file = ROOT / found[2]
         lines = file.read_text().rstrip().splitlines()
         start = next(at for at, line in enumerate(lines) if line.startswith(found[3]))
-        shown = "\n".join(["# …" if file.suffix == ".yml" else "-- …", *lines[start:]])
+        end = next((at for at, line in enumerate(lines) if found[4] and line.startswith(found[4])), None)
+        shown = "\n".join(["# …" if file.suffix == ".yml" else "-- …", *lines[start:end]])
         return f"{found[1]}\n```{LANGUAGES[file.suffix]}\n{shown}\n```\n<!-- end -->"
 
     text = re.sub(r"<!-- file: (\S+) -->\n.*?<!-- end -->", block, text, flags=re.DOTALL)
-    text = re.sub(r"(<!-- excerpt: (\S+) from: (.+?) -->)\n.*?<!-- end -->", excerpt, text, flags=re.DOTALL)
+    text = re.sub(
+        r"(<!-- excerpt: (\S+) from: (.+?)(?: to: (.+?))? -->)\n.*?<!-- end -->", excerpt, text, flags=re.DOTALL
+    )
     for name, made in (("options", render_table()), ("commands", commands()), ("metrics", metrics())):
         before, mark, rest = text.partition(f"<!-- {name} -->\n")
         if mark:
@@ -56,8 +59,8 @@ def commands() -> str:
         owners.setdefault(row, []).append(name)
     shared = {row: option for _, option, row in rows if len(owners[row]) >= SHARED}
     common = {row: option for row, option in shared.items() if len(owners[row]) >= COMMON}
-    named = [f"{row} {', '.join(f'`{name}`' for name in owners[row])} |" for row in shared if row not in common]
-    parts = ["### The common options\n", *_table(common), "", "### Options of several commands\n", *_table(named, "of")]
+    others = [row for row in shared if row not in common]
+    parts = ["### The common options\n", *_table(common), "", "### Options of several commands\n", *_table(others)]
     for name, command in cli.commands.items():
         parts += ["", *_command(name, command, common, shared)]
     return "\n".join(parts)
@@ -96,9 +99,8 @@ def _options(name: str, command: click.Command) -> Iterator[tuple[str, str]]:
             yield option.opts[-1], f"| `{_written(option, context)}` | {_default(option)} | {option.help or ''} |"
 
 
-def _table(rows: Iterable[str], *more: str) -> list[str]:
-    titles = ["option", "default", "meaning", *more]
-    return [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}", *rows]
+def _table(rows: Iterable[str]) -> list[str]:
+    return ["| option | default | meaning |", "|---|---|---|", *rows]
 
 
 def _written(option: click.Option, context: click.Context) -> str:
