@@ -20,7 +20,7 @@ from scdgen.cli.init import read_text
 from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, specs_argument, templates_option
 from scdgen.cli.output import code, echo, say
 from scdgen.compile.compile import FILES, Files, render_feeds
-from scdgen.compile.macro import render_macro
+from scdgen.compile.macro import render_macro, render_test
 from scdgen.compile.queries import check_script, rewind_script
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
@@ -50,8 +50,12 @@ ADDED = {
     "rewind": (REWIND,),
     "checks": (CHECKS,),
 }
-DBT = "dbt"
-_MACROS = "macros/scdgen"  # of a dbt project
+DBT, DBT_TESTS = "dbt", "dbt-tests"
+# Formats for the models of a dbt project: the folder in the project, the end of a file's name, what renders it.
+OF_DBT = {
+    DBT: ("macros/scdgen", ".sql", render_macro),
+    DBT_TESTS: ("tests/scdgen", "_checks.sql", render_test),
+}
 MOST_STORED = 32_000_000  # bytes of a file on disk; those of a spec with the most columns are a tenth of it
 # The files that each of several sources has; the others are about the table, whatever its source.
 OF_FEED = ("merge.sql", "plan.sql", "rejects.sql", NOTEBOOK, *_SCRIPTS.values())
@@ -93,14 +97,15 @@ def validate(specs: tuple[str, ...], compiler: Compiler, jobs: int | None, debug
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["sql", "notebook", "script", "checks", "rewind", DBT]),
+    type=click.Choice(["sql", "notebook", "script", "checks", "rewind", *OF_DBT]),
     default="sql",
     show_default=True,
     help="notebook: also write a notebook.sql for Databricks. script: also write merge.script.sql, which is "
     "merge.sql in one statement, and the same of rejects.sql. checks: also write checks.job.sql, one statement that "
     "fails if a check does. rewind: also write rewind.sql, which `scdgen rewind` runs, for a table with history. Every "
     "format updates those that exist. dbt: SPEC is a dbt project or its manifest.json; write the macros of its models "
-    "to DIR, by default macros/scdgen of the project.",
+    "to DIR, by default macros/scdgen of the project. dbt-tests: write a data test of each, by default to "
+    "tests/scdgen.",
 )
 @click.option(
     "--plan",
@@ -128,15 +133,16 @@ def generate(
                scdgen generate --format notebook specs      with a notebook per table for Databricks
                scdgen generate --format script specs      for clients that send one statement at a time
                scdgen generate --format dbt .      for the models of a dbt project, after dbt parse
+               scdgen generate --format dbt-tests .      and data tests of their tables
                scdgen generate --check specs      in CI
                scdgen generate --diff specs       before running a changed spec
     """
     if (check or diff) and (described := describe_file_options()):
         log.note(printable(described))  # also with a quiet = true of the file, because they decide what is compared
-    if kind == DBT:
+    if kind in OF_DBT:
         if plan:
             raise UsageError("writes a file of a spec, and macros have none; leave it out", option="--plan")
-        _generate_macros(specs, compiler, out, check, diff)
+        _generate_for_dbt(specs, compiler, kind, out, check, diff)
         return
     changed, dry, found = 0, check or diff, find_specs(specs)
     with map_specs(len(found), jobs) as each:
@@ -211,7 +217,7 @@ def _list_others(folder: Path, known: Collection[str], kept: re.Pattern[str] | N
 def _require_none(changed: int, given: Sequence[str], kind: str, foreign: int = 0) -> None:
     """Exit with status 1 if files differ or are foreign, and say what to do."""
     if foreign:
-        one, owner = foreign == 1, "model" if kind == DBT else "spec"
+        one, owner = foreign == 1, "model" if kind in OF_DBT else "spec"
         what = (
             f"file or folder belongs to no {owner}; remove it"
             if one
@@ -226,30 +232,41 @@ def _require_none(changed: int, given: Sequence[str], kind: str, foreign: int = 
         raise click.exceptions.Exit(1)
 
 
-def _generate_macros(projects: Sequence[str], compiler: Compiler, out: str, check: bool, diff: bool) -> None:
-    """Write the macros of the models of dbt projects, or compare them with those on disk."""
+def _generate_for_dbt(
+    projects: Sequence[str], compiler: Compiler, kind: str, out: str, check: bool, diff: bool
+) -> None:
+    """Write the macros or the tests of the models of dbt projects, or compare them with those on disk.
+
+    In the project, files of the other kind that exist are updated, too: an outdated one would look right.
+    """
     from scdgen.init.manifest import find_manifest
     from scdgen.init.models import read_models
 
     if diff:
         raise UsageError("compares specs, not models of dbt; give --check", option="--diff")
-    # By default, macros go into the project itself, which may be one of several.
+    # By default, files go into the project itself, which may be one of several.
     chosen = click.get_current_context().get_parameter_source("out") is not ParameterSource.DEFAULT
     changed = 0
     known: dict[Path, set[str]] = {}
     for project in projects:
         manifest = find_manifest(Path(project))
-        folder = Path(out) if chosen else manifest.parent.parent / _MACROS
-        names = known.setdefault(folder, set())
-        for model in read_models(manifest, read_text(manifest)):
-            names.add(f"{model.name}.sql")
-            changed += _write_file(folder / f"{model.name}.sql", render_macro(model, compiler), check, folder)
+        models = read_models(manifest, read_text(manifest))
+        for format_, (place, end, render_model) in OF_DBT.items():
+            if chosen and format_ != kind:
+                continue
+            folder = Path(out) if chosen else manifest.parent.parent / place
+            names = known.setdefault(folder, set())
+            for model in models:
+                file = folder / f"{model.name}{end}"
+                names.add(file.name)
+                if format_ == kind or paths.exists(file, folder):
+                    changed += _write_file(file, render_model(model, compiler), check, folder)
     if check:
-        # A folder that was chosen may have macros of others.
+        # A folder that was chosen may have files of others.
         foreign = [] if chosen else [path for folder in known for path in _list_others(folder, known[folder], _README)]
         for path in sorted(foreign):
             echo(f"{path}: no model of {shlex.join(projects)} makes it; remove it")
-        _require_none(changed, [*projects, *(["--out", out] if chosen else [])], DBT, len(foreign))
+        _require_none(changed, [*projects, *(["--out", out] if chosen else [])], kind, len(foreign))
 
 
 # Schemes other than `file`, and the folders of Databricks that need none.

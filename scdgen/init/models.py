@@ -52,16 +52,17 @@ def read_models(path: Path, text: str) -> list[Model]:
     """
     manifest = parse_manifest(path, text)
     nodes = {
-        _name_of(key): node
+        key: node
         for key, node in sorted(manifest.nodes.items(), key=itemgetter(0))
         if key.startswith("model.") and node.config.get("materialized") == _MATERIALIZED
     }
     if not nodes:
         raise UsageError(f"{path}: no model has materialized: {_MATERIALIZED}; set it, and run dbt parse again")
     models, problems = [], list[Problem]()
-    for name, node in nodes.items():
+    for key, node in nodes.items():
+        name = _name_of(key)
         try:
-            models.append(_read_model(name, node))
+            models.append(_read_model(name, _ref_of(key), node))
         except SpecError as error:
             # The positions are those of the text that is made here.
             file = node.config_file() or str(path)
@@ -76,7 +77,18 @@ def _name_of(key: str) -> str:
     return "_".join(key.split(".")[2:])
 
 
-def _read_model(name: str, node: Node) -> Model:
+def _ref_of(key: str) -> str:
+    """How a query names a node.
+
+    >>> _ref_of("model.shop.customer"), _ref_of("model.shop.customer.v2"), _ref_of("model.shop.customer.vnew")
+    ("ref('customer')", "ref('customer', v=2)", "ref('customer', v='new')")
+    """
+    name, *versions = key.split(".")[2:]
+    version = "".join(versions).removeprefix("v")
+    return f"ref('{name}', v={version if version.isdecimal() else repr(version)})" if versions else f"ref('{name}')"
+
+
+def _read_model(name: str, ref: str, node: Node) -> Model:
     options = (node.config.get("meta") or {}).get(_MATERIALIZED)
     if not isinstance(options, Mapping):
         raise SpecError("is missing; write the options of a spec there: pattern, source, keys, columns")
@@ -96,7 +108,7 @@ def _read_model(name: str, node: Node) -> Model:
     # Read it as the text of a spec, so that all rules apply.
     text = json.dumps({"target": THIS, **described, **options, "source": source})
     spec = load_spec_text(text).placed_at(node.config_file())
-    return Model(name, spec, hashlib.md5(written.encode(), usedforsecurity=False).hexdigest())
+    return Model(name, ref, spec, hashlib.md5(written.encode(), usedforsecurity=False).hexdigest())
 
 
 def _has_meta(query: str) -> bool:
