@@ -105,7 +105,7 @@ def test_an_entry_without_expressions_is_found() -> None:
         ("CONCAT(GET_JSON_OBJECT(month, 'b'), GET_JSON_OBJECT(month, '$.b'))", "GET_JSON_OBJECT of this path"),
         ("NVL(month, 'a', 'b')", "NVL of other than two values"),
         ("CONCAT('it''s', month)", "two texts side by side"),
-        ("CharIndex('a', month)", "the function CHARINDEX"),
+        ("CharIndex('a', month)", "the function CharIndex"),
         ("(SELECT ARG_MAX(month, at) FROM t)", "the function ARG_MAX"),
     ],
 )
