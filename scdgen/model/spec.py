@@ -330,7 +330,8 @@ class Source(Model):
     ] = Field(
         default=None,
         description="Changes of scd2 and scd1: an array of the names of the columns that a row sets; the others keep "
-        "their previous values. NULL: the row sets all. A stored version sets all of its columns.",
+        "their previous values. NULL: the row sets all. A stored version sets all of its columns, so the order in "
+        "which such rows arrive counts.",
     )
     where: Annotated[Expression | None, Option(over=Rows.SOURCE)] = Field(
         default=None, description="Which rows are read."
@@ -474,7 +475,7 @@ class Recorded(Switched):
     )
     to: Name = Field(
         default="recorded_to",
-        description="The timestamp column with the time of the run that superseded the row.",
+        description="The timestamp column with the time of the run that superseded the row; NULL in the rows of now.",
     )
     at: Annotated[Expression, Option(over=Rows.NONE, may_vary=True, stored=NEW_ROWS)] = Field(
         default=CLOCK,
@@ -527,7 +528,8 @@ class History(Model):
     recorded: Annotated[Recorded | None, BeforeValidator(_off_is_none), Option(in_json="if_set")] = Field(
         default=None,
         description="`true`, or the names of two columns: a second axis of time. A row that a run changes is ended at "
-        "the run's time, and what it becomes is a new row.",
+        "the run's time, and what it becomes is a new row. The rows without such an end are the table of a spec "
+        "without the option.",
     )
 
     @property
@@ -601,8 +603,8 @@ class Table(Model):
     )
     primary_key: Annotated[bool, Option(in_json="if_set")] = Field(
         default=False,
-        description="`true`: a new table has a primary key for readers, which is not enforced. Only with Unity Catalog "
-        "on Databricks.",
+        description="`true`: a new table has a primary key for readers, which is not enforced: the surrogate key, or "
+        "the keys and the start of a version. Only with Unity Catalog on Databricks.",
     )
 
     @property
@@ -873,7 +875,7 @@ class Spec(Model):
     audit: Annotated[Audit, Option(in_json="if_set")] = Field(
         default=Audit(),
         description="Columns after all others that say when a row was written, and by which run. They are compared "
-        "nowhere.",
+        "nowhere: a row that is right is not written.",
     )
     schema_evolution: Annotated[Literal["fail", "add_columns"], Option(stored=NEW_ROWS)] = Field(
         default="fail", description="`add_columns`: new columns of the spec are added to the table."
@@ -886,7 +888,8 @@ class Spec(Model):
     unchanged: Annotated[Literal["skip", "keep"], Option(needs=Need.VERSIONS)] = Field(
         default="skip",
         description="`skip`: a change that changes nothing opens no version; `keep`: every change is a version, so "
-        "that the table does not depend on the order in which changes arrive (with deletes: if `on_delete` is `mark`).",
+        "that the table does not depend on the order in which changes arrive (with deletes: if `on_delete` is `mark`; "
+        "not with `nulls: ignore`, `nulls: fill` or `source.sets`).",
     )
     late_arriving: Annotated[
         Literal["apply", "ignore", "fail"] | None,
