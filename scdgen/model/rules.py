@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from scdgen import sql
 from scdgen.errors import nearest, set_for_one_name
@@ -121,16 +121,19 @@ def _schema(spec: Spec) -> Found:
     missing: dict[str, str] = {}
     for option, text in source_texts(spec):
         absent = sorted({path[0].lower() for path in find_paths(text).paths} - known)
-        bare = re.sub("`[^`]*`", "", text).lower()
-        odd = [name for name in source.columns if not re.fullmatch(r"\w+", name) and name.lower() in bare]
-        if absent and odd:
-            yield place, f"schema: {option} reads {odd[0]} as several names; write it between backquotes: `{odd[0]}`"
-            continue
-        for name in absent:
-            missing.setdefault(name, option)
+        if absent and (odd := _unquoted(source.columns, text)):
+            yield place, f"schema: {option} reads {odd} as several names; write it between backquotes: `{odd}`"
+        else:
+            missing.update((name, option) for name in absent if name not in missing)
     if missing:
         listed = ", ".join(f"{name} ({option})" for name, option in missing.items())
         yield place, f"schema: lacks columns that the spec reads: {listed}; add each with its type"
+
+
+def _unquoted(names: Iterable[str], text: str) -> str | None:
+    """Return the first name that is not one word and stands in an expression without backquotes."""
+    bare = re.sub("`[^`]*`", "", text).lower()
+    return next((name for name in names if not re.fullmatch(r"\w+", name) and name.lower() in bare), None)
 
 
 def source_texts(spec: Spec) -> Iterator[tuple[str, str]]:
