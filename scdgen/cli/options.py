@@ -26,7 +26,7 @@ from scdgen.compile.render import Compiler
 from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, choose_values, line_and_status
 from scdgen.files import errors as files_errors
 from scdgen.files.dialect import check_options
-from scdgen.files.find import Match, find_matches, is_pattern
+from scdgen.files.find import FORMATS, PACKED, Match, find_matches, is_pattern
 from scdgen.model.load import Lines, fill_joins, is_case_file, read_spec
 from scdgen.model.spec import Spec
 from scdgen.url import Url
@@ -44,7 +44,7 @@ Read = Callable[["Spec", "Callable[[Tables], Any]"], Any]
 _SMALL = 64_000_000  # bytes of a warehouse and of the sources
 _TINY = 4_000_000
 _MANY = 50  # for fewer specs, processes cost more than they save
-_OF_ROWS = {".csv", ".tsv", ".tab", ".psv", ".txt", ".gz", ".jsonl", ".ndjson", ".parquet"}
+_OF_ROWS = {*FORMATS, PACKED} - {".json"}  # which may be a spec
 JOBS_PER_CORE = 4
 _CHUNK = 4  # specs per task of a process
 
@@ -407,9 +407,10 @@ def open_runner(
         output.print_hint(f"no {folder.absolute()} yet; --warehouse names the folder of earlier runs")
     names = [*find_table_names(specs), *([metrics.parts] if metrics else [])]
     # A quick start makes long work slower, so use it only if all files are small.
-    read = [options.warehouse, *(spec.source.path or "" for spec in specs), *filter(None, files or ())]
+    places = [place for spec in specs for place in (spec.source.path, spec.table.location)]
+    read = [options.warehouse, *filter(None, [*places, *(files or ())])]
     if files is not None and not options.remote and not options.conf:
-        size = find_size(filter(None, read))
+        size = find_size(read)
         options = options.with_settings(FEW_ROWS if size <= _TINY else QUICK if size <= _SMALL else {})
     # Spark starts for seconds in another process; meanwhile this one compiles the templates, which it keeps. A command
     # that needs the table to be there renders few of them.

@@ -14,12 +14,13 @@ from scdgen.files.dialect import Dialect, find_dialect
 from scdgen.paths import spark_url
 
 _TEXT = ".txt"
-_FORMATS = {
+# Ending -> format of a file of rows.
+FORMATS = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".psv", _TEXT), "csv"),
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), "json"),
     ".parquet": "parquet",
 }
-_PACKED = ".gz"
+PACKED = ".gz"
 _TAKES = "a .csv, .tsv, .txt, .json, .jsonl or .parquet file (.csv.gz and .json.gz too), or a folder"
 
 
@@ -158,12 +159,12 @@ def _is_hidden(inside: Path) -> bool:
 
 
 def _ending(path: Path) -> str:
-    return Path(path.name.lower().removesuffix(_PACKED)).suffix
+    return Path(path.name.lower().removesuffix(PACKED)).suffix
 
 
 def _format_of(path: Path) -> str | None:
-    kind = _FORMATS.get(_ending(path))
-    return None if kind == "parquet" and path.suffix.lower() == _PACKED else kind
+    kind = FORMATS.get(_ending(path))
+    return None if kind == "parquet" and path.suffix.lower() == PACKED else kind
 
 
 def _check_signature(file: Path, kind: str) -> Path:
@@ -174,7 +175,7 @@ def _check_signature(file: Path, kind: str) -> Path:
         raise DataError(f"{file}: is not a Parquet file; give it the ending of its format")
     if kind != "parquet" and begin == b"PAR1":
         raise DataError(f"{file}: is a Parquet file; give it the ending .parquet")
-    if begin and (begin[:2] == b"\x1f\x8b") != (file.suffix.lower() == _PACKED) and kind != "parquet":
-        what = "is not a gzip file; take the ending .gz away" if file.suffix.lower() == _PACKED else "is a gzip file"
+    if begin and (begin[:2] == b"\x1f\x8b") != (file.suffix.lower() == PACKED) and kind != "parquet":
+        what = "is not a gzip file; take the ending .gz away" if file.suffix.lower() == PACKED else "is a gzip file"
         raise DataError(f"{file}: {what}{'' if ';' in what else '; give it the ending .gz'}")
     return file

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import pytest
 
+from scdgen import load_spec_text
 from scdgen.cli.options import EngineOptions, find_size, open_runner
 from scdgen.compile.render import Compiler
 from scdgen.engine.doctor import check_jars
@@ -170,8 +171,16 @@ def test_settings_follow_the_size_of_the_data(
 
     monkeypatch.setattr("scdgen.cli.options.open_session", opened)
     (tmp_path / "rows.csv").write_bytes(bytes(size))
-    with open_runner([], EngineOptions(None, str(tmp_path / "w"), (), Compiler()), files=[str(tmp_path / "rows.csv")]):
-        assert dict(text.split("=", 1) for text in used[0].conf) == settings
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "part").write_bytes(bytes(size))
+    spec = load_spec_text(
+        "target: a.t\npattern: scd1\nsource: {table: a.s}\nkeys: [id]\ncolumns: {id: int}\n"
+        f"table: {{location: {tmp_path}/t}}"
+    )
+    options = EngineOptions(None, str(tmp_path / "w"), (), Compiler())
+    for specs, files in (([], [str(tmp_path / "rows.csv")]), ([spec], [])):
+        with open_runner(specs, options, files=files):
+            assert dict(text.split("=", 1) for text in used.pop().conf) == settings
 
 
 def test_settings_of_the_user_override_those_of_a_quick_start() -> None:
