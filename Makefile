@@ -99,7 +99,8 @@ long: $(JARS)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m 'long and not more' $(TWO)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m more tests/spark
 
-RANDOM_TESTS := tests/spark/test_random.py tests/spark/test_plan.py::test_a_plan_is_what_the_run_does
+RANDOM_TESTS := tests/spark/test_random.py tests/spark/test_recorded.py::test_random_histories \
+	tests/spark/test_plan.py::test_a_plan_is_what_the_run_does
 
 seeds: $(JARS)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --seed $(SEED) --specs 20 $(TWO) $(RANDOM_TESTS)

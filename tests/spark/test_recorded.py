@@ -10,6 +10,7 @@ import pytest
 from scdgen import DataError, Runner, load_spec_text
 from scdgen.errors import STATEMENT
 from scdgen.sql.tokens import split_statements
+from tests.conftest import seeds
 from tests.support.random_batches import SparkSide, play
 from tests.support.random_specs import make_recorded_case
 
@@ -28,6 +29,13 @@ params: {known: {type: timestamp, default: current_timestamp()}}
 """
 STORY = ((1, "Oslo", "2024-01-01", "2024-01-05"), (1, "Paris", "2024-03-01", "2024-03-02"),
          (1, "Rome", "2024-02-01", "2024-03-20"))  # fmt: skip
+# Two of each feed: extracts, changes and whole histories; `make fuzz` has a hundred.
+FEW = (2, 5, 22, 33, 34, 54)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "seed" in metafunc.fixturenames:
+        metafunc.parametrize("seed", seeds(metafunc.config, FEW))
 
 
 def load(spark: SparkSession, spec: Any, key: int, city: str, at: str, known: str) -> Any:
@@ -124,7 +132,6 @@ def test_table_gets_the_axis_and_loses_it(spark: SparkSession) -> None:
     assert found == [("Oslo", "2024-01-01", "2024-02-01"), paris, ("Rome", "2024-03-01", None)]
 
 
-@pytest.mark.parametrize("seed", [2, 5, 22, 33, 34, 54])
 def test_random_histories(spark: SparkSession, seed: int, tmp_path: Path) -> None:
     side = SparkSide(spark)
     side.drop(play(side, make_recorded_case(seed, f"recorded.t{seed}", str(tmp_path)), plans="last"))
