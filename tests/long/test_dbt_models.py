@@ -18,6 +18,7 @@ from scdgen import Runner, load_spec_text
 from scdgen.cases.spark import collect
 from scdgen.cli.main import main
 from tests.conftest import ROOT
+from tests.support.thrift import serve
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,9 +28,8 @@ dbt = pytest.importorskip("dbt.cli.main", reason="needs dbt: make dbt")
 SCHEMA = "dbt_models"
 FILES = {
     "dbt_project.yml": "name: shop\nversion: '1.0'\nprofile: shop\nflags: {send_anonymous_usage_stats: false}\n",
-    # The threads share the session.
-    "profiles.yml": "shop: {target: dev, outputs: {dev: {type: spark, method: session, host: none, schema: "
-    f"{SCHEMA}, threads: 3}}}}}}\n",
+    "profiles.yml": "shop: {target: dev, outputs: {dev: {type: spark, method: thrift, host: localhost, port: %d, "
+    f"schema: {SCHEMA}, threads: 3}}}}}}\n",
     "packages.yml": f"packages: [{{local: {ROOT / 'integrations/dbt'}}}]\n",
 }
 COLUMNS = {"id": "int", "name": "string", "city": {"type": "string", "track": False}}
@@ -68,12 +68,12 @@ SOURCES = {"changes": "customer_changes", "extract": "customer", "newest": "cust
 
 
 class Project:
-    """A dbt project in a folder, on the session of the tests."""
+    """A dbt project in a folder, on a Thrift server with the tables of the session of the tests."""
 
     def __init__(self, folder: Path, spark: SparkSession):
         self.folder, self.spark = folder, spark
         for path, text in FILES.items():
-            (folder / path).write_text(text)
+            (folder / path).write_text(text.replace("%d", str(serve(spark))))
         (folder / "models").mkdir()
         for name, select in SELECTS.items():
             (folder / f"models/{name}.sql").write_text(select)

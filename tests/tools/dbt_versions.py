@@ -15,9 +15,9 @@ from tests.tools.matrix import PLACE, VERSIONS, environment, run_logged
 
 # dbt -> its packages, which choose no Spark of their own.
 DBT = {
-    "1.10": ("dbt-core~=1.10.23", "dbt-spark~=1.10.3"),
-    "1.11": ("dbt-core~=1.11.16", "dbt-spark~=1.11.0"),
-    "1.12": ("dbt-core~=1.12.6", "dbt-spark~=1.11.0"),
+    "1.10": ("dbt-core~=1.10.23", "dbt-spark[PyHive]~=1.10.3"),
+    "1.11": ("dbt-core~=1.11.16", "dbt-spark[PyHive]~=1.11.0"),
+    "1.12": ("dbt-core~=1.12.6", "dbt-spark[PyHive]~=1.11.0"),
 }
 TESTS = ("pytest", "-p", "no:cacheprovider", "tests/long/test_dbt_models.py")
 PAGE = ("tests.tools.sessions", "--check", "docs/how-to/dbt.md")

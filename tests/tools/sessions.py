@@ -26,6 +26,7 @@ from scdgen.cli.main import main
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT, SETTINGS
 from tests.support.pages import PAGES, Command, blocks, commands, name_of
+from tests.support.thrift import serve
 
 _SECONDS = re.compile(r"in \d+\.\d s$", re.MULTILINE)
 
@@ -49,7 +50,7 @@ class Session:
             if block.kind in {"write", "file"}:
                 path = self.folder / block.path
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(block.text)
+                path.write_text(self._served(block.text))
             elif block.kind == "copy":
                 shutil.copytree(ROOT / block.path, self.folder / block.path)
             elif block.kind == "run":
@@ -62,6 +63,10 @@ class Session:
                 out += [page[last : block.start], said]
                 last = block.end
         return "".join([*out, page[last:]])
+
+    def _served(self, text: str) -> str:
+        """A file, with the port of a Thrift server that has the tables of the session."""
+        return text.replace("port: 10000", f"port: {serve(self.spark)}") if "method: thrift" in text else text
 
     def run(self, text: str, language: str) -> None:
         """Run SQL statements or Python; their output is not in the page."""

@@ -15,6 +15,10 @@
     {% do scdgen.check_table(target, facts.properties) %}
   {% endif %}
 
+  {# dbt-spark turns it off for each connection, that is, for each model, and values that do not fit would change. #}
+  {% if target.type == 'spark' %}
+    {% do run_query('set spark.sql.ansi.enabled = true') %}
+  {% endif %}
   {{ run_hooks(pre_hooks) }}
 
   {% do context[name ~ '_create'](target) %}
@@ -60,7 +64,8 @@
   {% endfor %}
   {# Spark hides a value there if it has a word such as url or token in it, from the name of a column. #}
   {% if '(redacted)' in stored.values() | join %}
-    {% do stored.update(fromjson(run_query('describe detail ' ~ relation).columns['properties'][0])) %}
+    {% set detail = run_query('describe detail ' ~ relation).columns['properties'][0] %}
+    {% do stored.update(fromjson(detail) or scdgen.read_map(detail, stored)) %}
   {% endif %}
   {% if 'scdgen.pattern' not in stored %}
     {% do exceptions.raise_compiler_error(
@@ -78,4 +83,18 @@
       ) %}
     {% endif %}
   {% endfor %}
+{% endmacro %}
+
+
+{# A map as a Thrift server shows it, {"name":"value",…} with no quote in a value escaped; names has all of its names. #}
+{% macro read_map(text, names) %}
+  {% set found = {} %}
+  {% for name in names if '"' ~ name ~ '":"' in text %}
+    {% set value = namespace(text=text.partition('"' ~ name ~ '":"')[2].removesuffix('"}')) %}
+    {% for other in names %}
+      {% set value.text = value.text.partition('","' ~ other ~ '":"')[0] %}
+    {% endfor %}
+    {% do found.update({name: value.text}) %}
+  {% endfor %}
+  {{ return(found) }}
 {% endmacro %}
