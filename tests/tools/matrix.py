@@ -1,4 +1,4 @@
-"""The core tests on each version of Spark: python -m tests.tools.matrix [VERSION...]
+"""The core tests on each version of Spark and on the pairs of platforms: python -m tests.tools.matrix [VERSION...]
 
 Each version has its own environment below .build/matrix, created once. Prints a line per version, and the PySpark
 versions on the package index without a matching Delta Lake. Exit status 1 if a test failed.
@@ -31,7 +31,11 @@ VERSIONS = {
     "4.1": ("pyspark~=4.1.0", "delta-spark==4.4.0"),
     "4.2": ("pyspark==4.2.0", "delta-spark==4.4.0"),
 }
-
+# Platform -> its PySpark with its Delta Lake, where that is an older one (docs/where-it-runs.md).
+PLATFORMS = {
+    "fabric-2.0": ("pyspark~=4.1.0", "delta-spark==4.2.0"),
+    "emr-8.0": ("pyspark~=4.0.1", "delta-spark==4.0.0"),
+}
 
 _NOT_PASSED = {"failure", "error", "skipped"}  # elements of JUnit; a test may also have properties and output
 
@@ -49,7 +53,7 @@ class Outcome:
 
 def tried(version: str) -> Outcome:
     """Run the core on a version. The output of pytest goes to .build/matrix/VERSION.log."""
-    python = environment(version, VERSIONS[version])
+    python = environment(version, (VERSIONS | PLATFORMS)[version])
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "core.xml")
@@ -155,12 +159,13 @@ def _takes(delta: Version) -> Requirement:
 def main(versions: Sequence[str]) -> int:
     """Test the given versions, or all of them."""
     PLACE.mkdir(parents=True, exist_ok=True)
-    unknown = [version for version in versions if version not in VERSIONS]
+    every = VERSIONS | PLATFORMS
+    unknown = [version for version in versions if version not in every]
     if unknown:
-        print(f"{', '.join(unknown)}: is none of {', '.join(VERSIONS)}", file=sys.stderr)
+        print(f"{', '.join(unknown)}: is none of {', '.join(every)}", file=sys.stderr)
         return 2
     outcomes = []
-    for version in versions or VERSIONS:
+    for version in versions or every:
         outcomes.append(tried(version))
         print(list(table(outcomes[-1:]))[1], flush=True)
     print("\n" + "\n".join(table(outcomes)))
