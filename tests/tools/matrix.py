@@ -84,12 +84,13 @@ def environment(name: str, packages: Sequence[str]) -> Path:
     """The Python of an environment with scdgen and packages, which is created if it does not exist."""
     place = PLACE / name
     python = place / "bin" / "python"
-    asked = [*packages, "pytest>=8", "sqlglot[c]>=30.30,<31"]
+    # Random specs are played on DuckDB, too.
+    asked = ["-e", f"{ROOT}[test]", *packages, "pytest>=8", "sqlglot[c]>=30.30,<31"]
     note = place / "requirements.txt"
     if not note.is_file() or note.read_text().split("\n") != asked:
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(place)], check=True)
         install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*install, "-e", str(ROOT), *asked], check=True)
+        subprocess.run([*install, *asked], check=True)
         note.write_text("\n".join(asked))
     return python
 
