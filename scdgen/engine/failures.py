@@ -112,7 +112,7 @@ _NO_ADVICE = r"(?<!\s)\s*If necessary set \"?spark\.sql\.ansi\.enabled\"? to [^\
 # Cause in Spark's text if a file could not be read -> the message, with the pattern's groups in it.
 _MALFORMED: tuple[tuple[str, str], ...] = (
     (r"\[MALFORMED_CSV_RECORD\] Malformed CSV record: (.*?)(?: SQLSTATE|\n)",
-     "the row {0} has not as many cells as the header; fix it, or put quotes around a cell with a comma"),
+     "the row {0} has not as many cells as there are columns; fix it, or put quotes around a cell with a comma"),
     (r"CSV header does not conform to the schema\.\s+Header: (.*)\n\s*Schema: (.*)",
      "its header is {0} where {1} is read; give every file the same columns in one order, each named once, or set the "
      "option enforceSchema: true to go by their places"),

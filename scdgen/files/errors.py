@@ -214,6 +214,22 @@ def find_mistake(kind: str, files: Iterable[Path], dialect_of: DialectOf = find_
     return None
 
 
+def find_uneven(file: Path, dialect: Dialect) -> DataError | None:
+    """Find the first mistake in a CSV if a row has more or fewer cells than the first one.
+
+    ``None`` for a file that Python cannot read.
+    """
+    # Python limits a cell to 128 KB, Spark does not.
+    csv.field_size_limit(sys.maxsize)
+    with suppress(OSError, UnicodeError, EOFError, csv.Error, zlib.error), open_text(file, dialect.encoding) as text:
+        # Only count the cells, which is much faster than to look for each mistake.
+        widths = (len(cells) for cells in dialect.cells(text) if cells)
+        first = next(widths, 0)
+        if any(width != first for width in widths):
+            return find_mistake("csv", [file], lambda _: dialect)
+    return None
+
+
 def line_of(file: Path, kind: str, wanted: dict[str, str], dialect_of: DialectOf = find_dialect) -> int | None:
     """Find the line of the first row that holds the texts of ``wanted`` (lower-case column -> text)."""
     for line, row in json_rows(file) if kind == "json" else csv_rows(file, dialect_of(file)):
@@ -272,6 +288,7 @@ def csv_rows(file: Path, dialect: Dialect | None = None) -> Iterator[tuple[int, 
     dialect = dialect or find_dialect(file)
     lines = _Lines(file, dialect.encoding, hints=True)
     header: tuple[str, ...] = ()
+    first = "header" if dialect.header else "first row"
     begin, end = 1, ""
     try:
         for cells in dialect.cells(lines):
@@ -282,11 +299,11 @@ def csv_rows(file: Path, dialect: Dialect | None = None) -> Iterator[tuple[int, 
                     begin = lines.number + 1
                     continue
             if cells and len(cells) != len(header):
-                counts = f"{len(cells)} cell{'s' * (len(cells) != 1)} where the header has {len(header)}"
+                counts = f"{len(cells)} cell{'s' * (len(cells) != 1)} where the {first} has {len(header)}"
                 sep = {",": "comma", ";": "semicolon", "\t": "tab"}.get(dialect.sep, f"'{dialect.sep}'")
                 raise lines.error(begin, f"{counts}; fix the row, or put quotes around a cell with a {sep}")
             if header and lines.end not in {"", end}:
-                raise lines.error(lines.number, f"the line ends in {lines.end}, the header in {end}; use one")
+                raise lines.error(lines.number, f"the line ends in {lines.end}, the {first} in {end}; use one")
             if cells:
                 yield begin, dict(zip(header, cells, strict=True))
             # A row with quotes may go over several lines; the next one begins after it.

@@ -10,7 +10,9 @@ import csv
 import datetime as dt
 import json
 import re
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,9 @@ from typing import Any
 from scdgen.errors import UsageError, ask_for_option
 from scdgen.files import find as files
 from scdgen.files.dialect import open_text
+from scdgen.files.errors import find_uneven
 from scdgen.files.objects import is_array
+from scdgen.files.read import csv_heads
 from scdgen.init.data import ROWS, Sample, build_sample, find_options, refuse_excels_line
 from scdgen.sql.types import data_type, struct_type
 
@@ -38,20 +42,37 @@ Rows = list[Sequence[Any]]
 def read_local(path: str, options: Mapping[str, str]) -> Sample | None:
     """Read a local file; ``None`` if only Spark can read it, or can say what is wrong with it.
 
-    ``options`` are those of Spark's CSV reader. Raises :class:`UsageError` for a CSV that a draft's path cannot read.
+    ``options`` are those of Spark's CSV reader. Raises :class:`UsageError` for a CSV that a draft's path cannot read,
+    and :class:`DataError` for one that a run refuses for its header or for the number of cells in a row.
     """
     found = replace(files.find(path), given=options)
+    if found.kind == "csv":
+        # Spark would drop cells, and name columns apart.
+        refuse_excels_line(found)
+        _refuse_uneven(found)
     if len(found.local) != 1 or found.folder or found.kind not in {"csv", "json"} or options.keys() - _PYTHON:
         return None
     if found.local[0].stat().st_size > MOST_BYTES:
         return None
-    if found.kind == "csv":
-        refuse_excels_line(found)
     try:
         return _read_csv(found) if found.kind == "csv" else _read_json(found)
     except (csv.Error, OSError, EOFError, ValueError, RecursionError):
         # Spark says what is wrong with the file.
         return None
+
+
+def _refuse_uneven(found: files.Files) -> None:
+    """Raise an error for local CSVs with a header that names a column twice or was not split, or with uneven rows."""
+    for file in found.local:
+        # Leave it to Spark to say what is wrong with a file that Python cannot read.
+        with suppress(csv.Error, OSError, EOFError, UnicodeError, zlib.error):
+            one = replace(found, local=(file,))
+            one = replace(one, given={**find_options(one), **found.given})
+            for dialect, names in csv_heads(one.local, one.dialect):
+                if len(names) == 1 and (likely := ask_for_option(names[0])):
+                    raise UsageError(f"{found.shown}: {likely}")
+                if mistake := find_uneven(file, dialect):
+                    raise mistake
 
 
 def _read_csv(found: files.Files) -> Sample | None:
@@ -62,21 +83,18 @@ def _read_csv(found: files.Files) -> Sample | None:
     with open_text(found.local[0], dialect.encoding) as text:
         lines = filter(None, dialect.cells(text))
         names = dialect.names(next(lines, []))
-        if len(names) == 1 and (likely := ask_for_option(names[0])):
-            raise UsageError(f"{found.shown}: {likely}")
-        # Leave it to Spark to name columns apart, and to read odd characters.
-        if len({name.lower() for name in names}) < len(names) or _NO_TEXT.search("".join(names)):
+        if _NO_TEXT.search("".join(names)):  # Spark reads odd characters
             return None
         # Go through all rows for the types, but keep the values of the first ones only.
         rows: Rows = []
         kinds: list[set[str]] = [set() for _ in names]
         for cells in lines:
-            row = [(cell.strip(" ") if strips else cell) or None for cell in cells[: len(names)]]
-            for seen, cell in zip(kinds, row, strict=False):
+            row = [(cell.strip(" ") if strips else cell) or None for cell in cells]
+            for seen, cell in zip(kinds, row, strict=True):
                 if cell is not None:
                     seen.add(find_type(cell))
             if len(rows) <= ROWS:
-                rows.append([*row, *[None] * (len(names) - len(row))])
+                rows.append(row)
     if any(_NO_TEXT.search(cell) for row in rows for cell in row if cell):
         return None
     columns = [(name, merge_types(seen)) for name, seen in zip(names, kinds, strict=True)]

@@ -288,7 +288,7 @@ FILES = {
     **{f"{kind}.csv": "k,v\n" + "".join(f"1,{cell}\n" for cell in cells.split()) for kind, cells in CELLS.items()},
     "zip.csv": "zip,n\n01234,\n1,\n",
     "spaced.csv": "id , name\n1 ,a \n2,b\n",
-    "ragged.csv": 'a;b;c\n1;2\n1;2;3;4\n\n"5\n6";"";"7 ""x"""\n',
+    "quoted.csv": 'a;b;c\n1;2;\n1;2;3\n\n"5\n6";"";"7 ""x"""\n',
     "lines.json": '{"id": 1, "f": 1.5, "m": 1, "b": true}\nnull\n{"id": 2, "f": 2, "m": "x", "d": "2024-05-01"}\n{}\n',
     "array.json": '[\n{"id": 1, "a": null},\n{"id": 2, "a": 1.0}]\n',
 }

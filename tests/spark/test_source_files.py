@@ -356,7 +356,8 @@ def test_file_without_a_header(spark: Any, here: Called) -> None:
 PATHS: list[tuple[str, dict[str, str], str]] = [
     # format, files, message
     ("csv", {"p/a.csv": FIRST + "3,C\n"},
-     "p/a.csv: the row '3,C' has not as many cells as the header; fix it, or put quotes around a cell with a comma"),
+     "p/a.csv: the row '3,C' has not as many cells as there are columns; fix it, or put quotes around a cell with a "
+     "comma"),
     ("csv", {"p/a.csv": FIRST, "p/b.csv": "name,id,age,at,lsn,op\nC,3,1,2024-01-01,1,I\n"},
      "p/b.csv: its header is 'name, id, age, at, lsn, op' where 'id, name, age, at, lsn, op' is read; give every file "
      "the same columns in one order, each named once, or set the option enforceSchema: true to go by their places"),

@@ -17,7 +17,7 @@ from scdgen import load_spec_text
 from scdgen.arguments import name_options
 from scdgen.compile.compile import bind, bind_each
 from scdgen.engine.engine import BadValue
-from scdgen.engine.failures import translate, translate_check
+from scdgen.engine.failures import explain_unreadable, translate, translate_check
 from scdgen.errors import STATEMENT, DataError, UsageError, line_and_status
 from scdgen.facts.refusals import ADVICE, EXPECTATION
 from scdgen.files.errors import explained, find_files, find_mistake
@@ -193,6 +193,13 @@ def test_no_message_that_others_keep_has_a_value_of_a_row(tmp_path: Path) -> Non
         "a.t: column id: … is not a valid INT (1 row, such as key …); fix the source or the type"
     )
     assert line_and_status(KeyError(VALUE), kept=True)[0] == "scdgen: KeyError: …; run again with --debug for all of it"
+
+
+def test_uneven_row_is_told_without_a_header() -> None:
+    """Spark's error does not say whether the file has one."""
+    text = "[MALFORMED_RECORD_IN_PARSING] x. [MALFORMED_CSV_RECORD] Malformed CSV record: 3,C SQLSTATE: 1"
+    says = "the row '3,C' has not as many cells as there are columns; fix it, or put quotes around a cell with a comma"
+    assert explain_unreadable(text) == (None, says)
 
 
 def test_cut_commit_is_not_blamed_on_the_source(tmp_path: Path) -> None:

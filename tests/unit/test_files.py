@@ -218,6 +218,16 @@ def test_rows_by_their_dialect() -> None:
         next(rows)
 
 
+def test_rows_without_a_header_are_compared_with_the_first() -> None:
+    for text, says in (
+        ("1,a\n2,b,c\n", "3 cells where the first row has 2; fix the row, or put quotes around a cell with a comma"),
+        ("1,a\n2,b\r\n", "the line ends in CRLF, the first row in LF; use one"),
+    ):
+        file = write("a.csv", text)
+        found = find_mistake("csv", [file], lambda file: find_dialect(file, {"header": "false"}))
+        assert str(found) == f"a.csv:2: {says}"
+
+
 @pytest.mark.parametrize(
     ("data", "encoding"),
     [

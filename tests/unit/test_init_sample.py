@@ -149,7 +149,6 @@ def test_types_are_those_of_all_rows(tmp_path: Path) -> None:
         ("a.json", '{"a": 1} 2'),
         ("a.json", "[1]"),
         ("a.json", ""),
-        ("a.csv", "id,ID\n1,2\n"),
         ("a.csv", 'id\n"1" 2\n'),
         ("a.csv", "id\n\0\n"),
     ],
@@ -157,6 +156,38 @@ def test_types_are_those_of_all_rows(tmp_path: Path) -> None:
 def test_spark_reads_what_python_may_misread(name: str, text: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     assert read_local(str(tmp_path / name), {}) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "says"),
+    [
+        ((), "id,name\n1,a\n2,b,c\n",
+         "a.csv:3: 3 cells where the header has 2; fix the row, or put quotes around a cell with a comma"),
+        ((), "id;name\n\n1\n",
+         "a.csv:3: 1 cell where the header has 2; fix the row, or put quotes around a cell with a semicolon"),
+        (("header=false",), "1,a\n2,b,c\n",
+         "a.csv:2: 3 cells where the first row has 2; fix the row, or put quotes around a cell with a comma"),
+        (("nullValue=-",), "id,name\n1\n",
+         "a.csv:2: 1 cell where the header has 2; fix the row, or put quotes around a cell with a comma"),
+        ((), f"id,name\n1,{'a' * 200_000}\n2,b,c\n",
+         "a.csv:3: 3 cells where the header has 2; fix the row, or put quotes around a cell with a comma"),
+        ((), "id,name,name\n1,a,b\n",
+         "a.csv:1: the header names 'name' twice; keep one, upper and lower case are the same"),
+        ((), "id,ID\n1,2\n", "a.csv:1: the header names 'ID' twice; keep one, upper and lower case are the same"),
+        (("nullValue=-",), "id,id\n1,2\n",
+         "a.csv:1: the header names 'id' twice; keep one, upper and lower case are the same"),
+    ],
+)  # fmt: skip
+def test_draft_refuses_what_a_run_refuses(options: tuple[str, ...], text: str, says: str, here: Called) -> None:
+    """Before Spark starts, which drops cells and numbers the names."""
+    Path("a.csv").write_text(text)
+    given = [part for option in options for part in ("--source-option", option)]
+    assert here("init", "--from", "a.csv", *given, "--feed", "snapshot") == (1, "", f"{says}\n")
+    Path("days").mkdir()
+    Path("days/a.csv").write_text("id,name\n1,a\n")
+    Path("days/b.csv").write_text(text)
+    shown = says.replace("a.csv", "days/b.csv")
+    assert here("init", "--from", "days", *given, "--feed", "snapshot") == (1, "", f"{shown}\n")
 
 
 def test_spark_reads_large_files_and_other_options(tmp_path: Path) -> None:
