@@ -196,7 +196,7 @@ def _translate(query: str, target: tuple[str, ...], more: Mapping[str, str]) -> 
             node.replace(exp.alias_(exp.to_table(name), node.alias_or_name, table=True))
         elif isinstance(node, exp.NullSafeEQ):  # its right side would take in the AND after it
             node.replace(exp.paren(node.copy()))
-        # DataFusion has no STRUCT with names, and no MAX_BY or MIN_BY.
+        # DataFusion has no STRUCT with names.
         elif isinstance(node, exp.Struct):
             fields = ((field.alias_or_name, field) for field in node.expressions)
             pairs = (
@@ -204,9 +204,6 @@ def _translate(query: str, target: tuple[str, ...], more: Mapping[str, str]) -> 
                 for name, field in fields
             )
             node.replace(exp.func("NAMED_STRUCT", *(part for pair in pairs for part in pair)))
-        elif isinstance(node, exp.ArgMax | exp.ArgMin):
-            place = exp.Ordered(this=node.expression, desc=isinstance(node, exp.ArgMax))
-            node.replace(exp.func("FIRST_VALUE", exp.Order(this=node.this, expressions=[place])))
         elif isinstance(node, exp.Cast) and (zone := _ZONES.get(node.to.this.name)):
             # Otherwise nanoseconds, which do not reach the year 9999. A literal of the SQL names its zone.
             value = exp.Literal.string(node.this.name.removesuffix(" UTC")) if node.this.is_string else node.this

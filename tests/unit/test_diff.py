@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlglot
+from sqlglot import exp
 
 from scdgen import load_spec_text
 from scdgen.cli.diff import format_diff, render_page
+from scdgen.compile.queries import diff_times_query
 from scdgen.compile.render import Compiler
 from scdgen.errors import UsageError
 from scdgen.run.diff import DiffFilter
@@ -252,3 +255,10 @@ between("", "");
 [...document.querySelectorAll("#words button")].find(button => button.textContent.endsWith("changed")).click();
 found.changed = keys();
 """
+
+
+def test_two_times_aggregate_no_rows() -> None:
+    """DataFusion takes time in the square of the keys for a struct in an aggregate: 28 s for 9,000 keys."""
+    text = Compiler().render_query(diff_times_query(spec_of(), {}, "2024-01-01", "2024-02-01"))
+    aggregates = [*sqlglot.parse_one(text, read="spark").find_all(exp.AggFunc)]
+    assert aggregates and not any(one.find(exp.Struct) for one in aggregates)
