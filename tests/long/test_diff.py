@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,11 +67,11 @@ def changes(found: DiffResult) -> list[tuple[Any, ...]]:
 
 
 def plain(value: Any) -> Any:
-    """Convert a value of Spark as the changes have it: times are text."""
+    """Convert a value of Spark as the changes have it: times and decimals are text."""
     if isinstance(value, dt.datetime):
         text = str(value)
         return text.rstrip("0") if "." in text else text
-    return str(value) if isinstance(value, dt.date) else value
+    return str(value) if isinstance(value, dt.date | Decimal) else value
 
 
 def picked(row: Mapping[str, Any], names: list[str]) -> Row:
