@@ -9,7 +9,7 @@ from scdgen import sql
 from scdgen.facts import source, variables
 from scdgen.facts.columns import Field
 from scdgen.facts.history import History, Times
-from scdgen.facts.recorded import rows_of_now
+from scdgen.facts.recorded import Reached, rows_of_now
 from scdgen.facts.row_rules import Rows, read_rows
 from scdgen.facts.sequence import SEQUENCE, no_sequence, orders_rows
 from scdgen.facts.session import Session
@@ -42,6 +42,8 @@ class Source:
     """Conditions on the table (``t``) that exclude the partitions of other keys."""
     bound: str
     """The time before whose versions the batch affects nothing; empty without a history."""
+    reached: Reached | None
+    """The rows of now that the batch can affect, if open and closed ones are read apart."""
     own_time: tuple[str, ...]
     """The column with the time of a row; none if the rows have no time of their own."""
     flags_deletes: bool
@@ -58,6 +60,7 @@ class Source:
         times = history.times if history else None
         rows = read_rows(spec, columns, times, partitions)
         session, target = Session.of(spec, rows, times, partitions), sql.quote_parts(spec.target_parts)
+        bound = variables.batch_bound(spec, times) if times else ""
         return cls(
             spec=spec,
             target=target,
@@ -69,7 +72,8 @@ class Source:
             rows=rows,
             session=session,
             in_partitions=variables.in_partitions(partitions),
-            bound=variables.batch_bound(spec, times) if times else "",
+            bound=bound,
+            reached=Reached.of(spec, times, target, bound),
             own_time=source.own_time(spec),
             flags_deletes=source.flags_deletes(spec),
             fills=variables.fills(spec),

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from scdgen import sql
 from scdgen.facts.columns import Target
 from scdgen.facts.history import Times
-from scdgen.facts.refusals import refusal
-from scdgen.facts.variables import RECORDED_AT
+from scdgen.facts.refusals import SOURCE_CHANGED, refusal
+from scdgen.facts.variables import REACHES_CLOSED, RECORDED_AT, fills
 from scdgen.model.spec import CLOCK, Spec
 from scdgen.sql.zones import timestamp_literal
 
@@ -103,3 +103,47 @@ class Recorded:
     def ended(self) -> list[str]:
         """Return what ending a row sets, each as ``name = value``."""
         return [f"{self.end} = {self.at}", *([self.closed] if self.closed else [])]
+
+
+@dataclass(frozen=True)
+class Reached:
+    """The rows of now that a batch can affect, in a table whose files the flag places.
+
+    The files of closed versions also hold rows that were superseded while they were open, so that no statistics of an
+    end tell them from those of open ones. Only the partition does, and Delta skips no file by an OR of a partition and
+    a column: the steps ask for open and closed rows apart, and the MERGE asks a variable.
+    """
+
+    table: str
+    """The quoted name of the table."""
+    flagged: str
+    """The condition that a row (``t``) has the flag of open versions."""
+    is_open: str
+    """The condition that it has the end of one."""
+    ends: str
+    """The condition that it ended no earlier than the batch begins."""
+    recorded_to: str
+    """The quoted name of the column that says that it is superseded."""
+    changed: str
+    """The refusal of a closed one that came after the variable was set."""
+
+    @classmethod
+    def of(cls, spec: Spec, times: Times | None, table: str, bound: str) -> Reached | None:
+        """Return the rows of a spec; ``None`` if the flag places no files, or if a batch reads all of them anyway."""
+        if times is None or spec.recorded is None or times.open_flag is None or times.open_end is not None:
+            return None
+        if spec.reads_versions or fills(spec) or (spec.history.action is not None and not spec.reads_snapshot):
+            return None
+        return cls(
+            table=table,
+            flagged=f"t.{times.open_flag}",
+            is_open=times.is_open(),
+            ends=f"t.{times.end} >= {bound}",
+            recorded_to=sql.quote(spec.recorded.to),
+            changed=refusal(spec, SOURCE_CHANGED, "another run closed a version during this run"),
+        )
+
+    @property
+    def variable(self) -> str:
+        """Return the session variable with the answer whether there is a closed one."""
+        return REACHES_CLOSED

@@ -17,6 +17,8 @@ RUN_ID, RUN_AT = "_scd_run_id", "_scd_run_at"
 """The variables with the id of the run, which its commits have, and with its time."""
 RECORDED_AT, RECORDED_ORDER = "_scd_recorded_at", "_scd_recorded_order"
 """The variables with its time by ``history.recorded``, and with the test that this is the latest."""
+REACHES_CLOSED = "_scd_reaches_closed"
+"""The variable with the answer whether a batch can affect a closed row of now: see ``facts.recorded.Reached``."""
 OF_RUN = frozenset({RUN_ID, RUN_AT, RECORDED_AT, RECORDED_ORDER})
 """The variables that are of the run, and not of one of its files: a run sets each once."""
 

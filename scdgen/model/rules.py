@@ -25,7 +25,7 @@ STEPS = {
     "known", "marked", "runs", "versions", "staged", "snapshot", "stored", "latest", "compared", "lives", "filled",
     "neighbours", "rejected", "folded", "incoming", "judged", "kept", "emptied", "remaining", "t", "s", "c", "n", "o",
 }  # fmt: skip
-RECORDED_STEP = "recorded"  # of history.recorded
+RECORDED_STEPS = {"recorded", "reached"}  # of history.recorded
 # Those of source.join, besides its aliases.
 JOIN_STEPS = {"periods", "changed", "boundaries", "spans"}
 
@@ -104,7 +104,7 @@ def _source(spec: Spec) -> Found:
     if source.table and _folded(source.table) == _folded(spec.target):
         yield ("source", "table"), "table: is the target itself, which cannot be merged into itself; name another table"
     # Without a schema, the name of a step would be taken for the step.
-    steps = STEPS | ({RECORDED_STEP} if spec.recorded else set())
+    steps = STEPS | (RECORDED_STEPS if spec.recorded else set())
     for place, name in ((("source", "table"), source.table), (("target",), spec.target)):
         if name and len(parts := sql.split_name(name)) == 1 and parts[0].lower() in steps:
             yield place, f"'{name}' is the name of a step of the generated SQL; write its schema before it"

@@ -17,6 +17,7 @@ from scdgen.facts.counts import KEYS, REFRESHED, SUPERSEDED, VERSIONS
 from scdgen.facts.guards import Guards, refuse_empty
 from scdgen.facts.history import History, Times
 from scdgen.facts.plan import PlanFacts, PlanShape
+from scdgen.facts.recorded import Reached
 from scdgen.facts.sequence import (
     SEQUENCE,
     SEQUENCE_COMMENT,
@@ -54,7 +55,9 @@ class Ending:
     own: tuple[str, ...]
     """The other columns."""
     bounds: tuple[str, ...]
-    """Conditions on the rows of now that let Delta skip files."""
+    """Conditions on the rows of now that let Delta skip files; none that ``reached`` has."""
+    reached: Reached | None
+    """Those of them that the batch can affect, if open and closed ones are read apart."""
 
     @property
     def reads_stored(self) -> bool:
@@ -417,7 +420,7 @@ def _ending(
     stored = tuple(name for name in columns if name not in updated and name not in computed)
     of_closed = tuple(name for name in updated if name not in closed and name not in computed)
     taken = {*stored, *of_closed}
-    skips = (*bounds, *source.in_partitions)
+    skips = (*(() if source.reached else bounds), *source.in_partitions)
     return Ending(
         on=(*equal(staging.keys, "t", "s"), f"t.{times.start} = s._scd_ended", *skips),
         begins=begins,
@@ -425,6 +428,7 @@ def _ending(
         closed=of_closed,
         own=tuple(name for name in columns if name not in taken),
         bounds=skips,
+        reached=source.reached,
     )
 
 

@@ -8,6 +8,7 @@ from scdgen.facts.built import Source
 from scdgen.facts.columns import Field
 from scdgen.facts.guards import refuse_conflict
 from scdgen.facts.history import History
+from scdgen.facts.recorded import Reached
 from scdgen.facts.refusals import refuse_rows
 from scdgen.facts.row_rules import Rows
 from scdgen.patterns.scd2_steps import VersionSteps
@@ -27,8 +28,10 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
     """What late rows do: ``apply``, ``ignore`` or ``fail``."""
     winner: str | None
     """The ``sequence_by`` as one text; ``None`` without one."""
+    reached: Reached | None
+    """The versions that the batch can affect, if a step reads open and closed ones apart."""
     reachable: tuple[str, ...]
-    """The conditions on a stored version (``t``) that the batch can affect."""
+    """The conditions on a stored version (``t``) that the batch can affect; none that ``reached`` has."""
     affected: tuple[str, ...]
     """The conditions on a version that also ask a change of its key (``c``)."""
     conflict: str | None
@@ -57,7 +60,8 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
             keeps=spec.unchanged == "keep",
             late=spec.late,
             winner=", ".join(spec.source.sequence_by) or None,
-            reachable=(*bounds, *source.in_partitions),
+            reached=source.reached,
+            reachable=source.in_partitions if source.reached else (*bounds, *source.in_partitions),
             # The steps look at one key at a time, so where the batch has a bound, each key has its own (0017).
             affected=(times.reachable(times.before("c._scd_at")),) if bounds else (),
             conflict=refuse_conflict(spec, "key and time", ["_scd_at"]),

@@ -8,6 +8,7 @@ from scdgen.facts.built import Source
 from scdgen.facts.columns import struct
 from scdgen.facts.guards import Guards, refuse_conflict, refuse_early
 from scdgen.facts.history import History
+from scdgen.facts.recorded import Reached
 from scdgen.facts.refusals import refusal
 from scdgen.facts.row_rules import Rows
 from scdgen.patterns.scd2_steps import VersionSteps
@@ -27,8 +28,10 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot.sql.j2"):
     """Whether a key that the extract lacks is closed."""
     late: str
     """What late rows do: ``apply``, ``ignore`` or ``fail``."""
-    reachable: str
-    """The condition on a stored version that the snapshot can affect."""
+    reached: Reached | None
+    """The versions that the snapshot can affect, if a step reads open and closed ones apart."""
+    reachable: tuple[str, ...]
+    """The conditions on a stored version (``t``) that the snapshot can affect; none that ``reached`` has."""
     in_partitions: tuple[str, ...]
     """The conditions that exclude the partitions of other keys."""
     conflict: str | None
@@ -54,7 +57,8 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot.sql.j2"):
             keeps=spec.unchanged == "keep",
             closes_missing=spec.deletes in {"close", "mark"},
             late=spec.late,
-            reachable=history.times.reachable(source.bound),
+            reached=source.reached,
+            reachable=() if source.reached else (history.times.reachable(source.bound),),
             in_partitions=source.in_partitions,
             conflict=refuse_conflict(spec, "key", []),
             early=refuse_early(spec, "version that it closes", "_scd_from"),

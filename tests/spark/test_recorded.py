@@ -113,6 +113,52 @@ def test_plan_and_run_count_the_same(spark: SparkSession) -> None:
     assert (result.planned["superseded"], result.inserted, result.updated) == (1, 2, 1)
 
 
+def test_run_opens_closed_files_only_for_a_closed_version(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if another run closes that version after this one has asked for it."""
+    spec = load_spec_text(TEXT.split("views")[0] + "history: {recorded: true}\n")
+
+    def bring(session: SparkSession, city: str, at: str) -> Any:
+        keys = session.range(1, 4).selectExpr("CAST(id AS INT) AS id", f"'{city}' AS city", f"'{at}' AS at")
+        return Runner(session).run(spec, keys)
+
+    def now(where: str) -> list[tuple[Any, ...]]:
+        columns = "city, valid_from, valid_to"
+        return days(spark, f"SELECT DISTINCT {columns} FROM recorded.people WHERE recorded_to IS NULL AND {where}")
+
+    prepare(spark)
+    bring(spark, "Oslo", "2024-01-01")
+    bring(spark, "Rome", "2024-02-01")
+    closed = list(
+        Path(spark.sql("DESCRIBE DETAIL recorded.people").collect()[0]["location"].removeprefix("file:")).glob(
+            "is_current=false/*.parquet"
+        )
+    )
+    for file in closed:
+        file.rename(file.with_suffix(".away"))
+    result = bring(spark, "Paris", "2024-03-01")
+    assert closed and (result.inserted, result.updated) == (6, 3)
+    assert now("is_current") == [("Paris", "2024-03-01", None)]
+    for file in closed:
+        file.with_suffix(".away").rename(file)
+
+    other, given, came = spark.newSession(), spark.sql, list[Any]()
+
+    def sql(statement: str, *args: Any, **named: Any) -> Any:
+        if "MERGE INTO" in statement and not came:
+            came.append(None)
+            bring(other, "Bonn", "2024-05-01")
+        return given(statement, *args, **named)
+
+    monkeypatch.setattr(spark, "sql", sql)
+    result = bring(spark, "Lyon", "2024-04-01")
+    assert came and (result.retries, result.inserted, result.updated) == (1, 6, 3)
+    assert now("valid_from >= '2024-03-01'") == [
+        ("Bonn", "2024-05-01", None),
+        ("Lyon", "2024-04-01", "2024-05-01"),
+        ("Paris", "2024-03-01", "2024-04-01"),
+    ]
+
+
 def test_table_gets_the_axis_and_loses_it(spark: SparkSession) -> None:
     """By the statements that a run prints."""
     plain, recorded, runner = load_spec_text(TEXT), load_spec_text(TEXT + AXIS), Runner(spark)

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlparse
 
 from scdgen import Spec, load_spec_text
 from scdgen.facts.history import Times
+from scdgen.facts.recorded import Reached
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -68,8 +69,18 @@ def all_files(spark: SparkSession, table: str) -> dict[Path, int]:
 
 def opened_files(spark: SparkSession, spec: Spec, bound: str) -> dict[Path, int]:
     """List the data files that Delta does not skip in a MERGE whose earliest change is at ``bound``: path -> bytes."""
-    versions = spark.table(spec.target).alias("t").where(Times(spec).reachable(bound))
-    return _sizes(versions.where(f"t.{spec.recorded.to} IS NULL") if spec.recorded else versions)
+    versions, times = spark.table(spec.target).alias("t"), Times(spec)
+    reached = Reached.of(spec, times, spec.target, bound)
+    if reached is None:
+        versions = versions.where(times.reachable(bound))
+        return _sizes(versions.where(f"t.{spec.recorded.to} IS NULL") if spec.recorded else versions)
+    now = versions.where(f"t.{reached.recorded_to} IS NULL")
+    closed = now.where(reached.ends)
+    reads = [versions.where(reached.flagged), closed]
+    # The ON; a variable is a constant to it.
+    merged = now.where(f"{reached.is_open} OR {reached.ends}")
+    reads.append(merged.where(f"{reached.flagged} OR {not closed.isEmpty()}"))
+    return {path: size for read in reads for path, size in _sizes(read).items()}
 
 
 def _sizes(frame: DataFrame) -> dict[Path, int]:

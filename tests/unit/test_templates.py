@@ -32,13 +32,13 @@ from scdgen.facts.columns import Field
 from scdgen.facts.environment import Environment
 from scdgen.facts.history import Times
 from scdgen.facts.plan import PlanShape
-from scdgen.facts.recorded import Recorded
+from scdgen.facts.recorded import Reached, Recorded
 from scdgen.facts.row_rules import Rows
 from scdgen.facts.session import Session
 from scdgen.facts.source import SourceCast
 from scdgen.facts.views import Read
 from scdgen.model.registry import rules_of
-from scdgen.model.rules import JOIN_STEPS, RECORDED_STEP, STEPS
+from scdgen.model.rules import JOIN_STEPS, RECORDED_STEPS, STEPS
 from scdgen.patterns import scd1
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.scd2 import Ending, Scd2Merge
@@ -104,6 +104,7 @@ PARAMETERS: dict[str, Any] = {
     "page": Page | DiffPage,
     "ending": Ending,
     "recorded": Recorded,
+    "reached": Reached,
 }
 MACRO_FILES = {
     "_check_steps.sql.j2",
@@ -319,7 +320,7 @@ def test_step_names_are_reserved() -> None:
     texts = [(ROOT / "templates" / name).read_text() for name in templates()]
     steps = {name for text in texts for name in re.findall(r"^(?:WITH )?(\w+) AS \($", text, re.MULTILINE)}
     assert len(steps) > 20
-    assert steps - {"w", "life", "whole", "run", "ties"} <= STEPS | JOIN_STEPS | {RECORDED_STEP}
+    assert steps - {"w", "life", "whole", "run", "ties"} <= STEPS | JOIN_STEPS | RECORDED_STEPS
 
 
 def test_built_in_check_names_are_reserved() -> None:
