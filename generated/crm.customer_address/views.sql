@@ -7,7 +7,7 @@ CREATE OR REPLACE VIEW crm.customer_address_current AS
 SELECT
     id, name, address, start_date, end_date, is_current
 FROM crm.customer_address AS t
-WHERE t.end_date IS NULL;
+WHERE t.is_current;
 
 -- The versions valid at a time: SELECT * FROM crm.customer_address_as_of(DATE '2024-01-01').
 CREATE OR REPLACE FUNCTION crm.customer_address_as_of (at DATE)

@@ -7,7 +7,7 @@ CREATE OR REPLACE VIEW crm.customer_cdc_current AS
 SELECT
     company, customer_no, name, city, valid_from, valid_to, is_current, action
 FROM crm.customer_cdc AS t
-WHERE t.valid_to IS NULL;
+WHERE t.is_current;
 
 -- The versions valid at a time: SELECT * FROM crm.customer_cdc_as_of(TIMESTAMP '2024-01-01').
 CREATE OR REPLACE FUNCTION crm.customer_cdc_as_of (at TIMESTAMP)

@@ -19,4 +19,4 @@ SELECT
     d.segment AS customer_segment
 FROM sales.orders AS f
 LEFT JOIN crm.customer_segment AS d
-    ON d.id = f.customer_id AND d.valid_to IS NULL;
+    ON d.id = f.customer_id AND d.is_current;

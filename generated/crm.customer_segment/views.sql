@@ -7,7 +7,7 @@ CREATE OR REPLACE VIEW crm.customer_segment_now AS
 SELECT
     id, name, segment, customer_sk, valid_from, valid_to, is_current
 FROM crm.customer_segment AS t
-WHERE t.valid_to IS NULL;
+WHERE t.is_current;
 
 -- Every version, and what the other versions of its key say.
 CREATE OR REPLACE VIEW crm.customer_segment_all AS

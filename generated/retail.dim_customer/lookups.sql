@@ -42,7 +42,7 @@ SELECT
     IF(d.customer_id IS NULL, u.city, d.city) AS city
 FROM retail.orders AS f
 LEFT JOIN retail.dim_customer AS d
-    ON d.customer_id = f.customer_id AND d.valid_to IS NULL
+    ON d.customer_id = f.customer_id AND d.is_current
 CROSS JOIN (
     -- The unknown member, in one row even if it is missing.
     SELECT

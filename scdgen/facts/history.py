@@ -36,6 +36,7 @@ class Times:
     end: str
     zone: str
     open_flag: str | None
+    is_split: bool
 
     def __init__(self, spec: Spec):
         self.history = spec.history
@@ -43,8 +44,9 @@ class Times:
         self.start = sql.quote(spec.history.valid_from)
         self.end = sql.quote(spec.history.valid_to)
         self.zone = spec.time_zone
+        self.is_split = spec.layout == "split"
         # Superseded rows are not open, but may have an open end. Where the flag places files, it tells these apart.
-        self.open_flag = self.flagged if spec.recorded and spec.layout == "split" else None
+        self.open_flag = self.flagged if spec.recorded and self.is_split else None
 
     @property
     def flagged(self) -> str:
@@ -147,6 +149,10 @@ class Times:
             return f"{of}{self.flagged}"
         end = f"{of}{self.end}"
         return f"{end} = {self.open_end}" if self.open_end else f"{end} IS NULL"
+
+    def is_current(self, alias: str = "t") -> str:
+        """Return the condition that a version of now is open, for readers: by the flag where it places the files."""
+        return f"{alias}.{self.flagged}" if self.is_split else self.is_open(alias)
 
     def valid_at(self, at: str, alias: str = "t") -> list[str]:
         """Return the conditions that a stored version is valid at a time: from its start, until what comes next."""

@@ -531,7 +531,7 @@ def retry(
                 raise EngineError(limit.explain_end(target, number)) from error
             # Tell the user once that the run waits.
             if not (noted or unsure):
-                what = "the source changed during the run" if grew else "another writer was first"
+                what = "the source or the table changed during the run" if grew else "another writer was first"
                 _log.info(f"{target}: {what}; trying again {limit.describe()}")
                 noted = True
             # Wait longer each time, but not beyond the limit.
