@@ -50,8 +50,6 @@ class Recorded:
     """The refusal of a time that is NULL."""
     late: str
     """The refusal of a time that is not later than those of all rows."""
-    changed: str
-    """The refusal of a row that another run wrote after the time of this one was set, and before its MERGE."""
     closed: str | None
     """The assignment that takes the flag of open versions from a row; ``None`` without such a column."""
     open: str | None
@@ -71,7 +69,6 @@ class Recorded:
             time=None if option.at == CLOCK else sql.expression(option.at).text,
             no_time=refusal(spec, "null_time", "history.recorded.at is NULL"),
             late=refusal(spec, "recorded_order", "a row is recorded at the time of this run or later", [sample]),
-            changed=refusal(spec, SOURCE_CHANGED, "another run wrote to the table during this run"),
             closed=f"{sql.quote(flag.name)} = {times.flag_of(False)}" if flag else None,
             open=f"t.{times.flagged}" if flag else None,
         )
@@ -98,6 +95,11 @@ class Recorded:
         return [self.start, self.end]
 
     @property
+    def values(self) -> list[str]:
+        """Return their values in a new row."""
+        return [self.at, "NULL"]
+
+    @property
     def ended(self) -> list[str]:
         """Return what ending a row sets, each as ``name = value``."""
         return [f"{self.end} = {self.at}", *([self.closed] if self.closed else [])]
@@ -122,6 +124,8 @@ class Reached:
     """The condition that it ended no earlier than the batch begins."""
     recorded_to: str
     """The quoted name of the column that says that it is superseded."""
+    changed: str
+    """The refusal of a closed one that came after the variable was set."""
 
     @classmethod
     def of(cls, spec: Spec, times: Times | None, table: str, bound: str) -> Reached | None:
@@ -136,6 +140,7 @@ class Reached:
             is_open=times.is_open(),
             ends=f"t.{times.end} >= {bound}",
             recorded_to=sql.quote(spec.recorded.to),
+            changed=refusal(spec, SOURCE_CHANGED, "another run closed a version during this run"),
         )
 
     @property

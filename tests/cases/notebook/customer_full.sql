@@ -291,4 +291,4 @@ CREATE OR REPLACE VIEW crm.customer_full_current AS
 SELECT
     customer_no, name, effective_ts, expiry_ts, is_current
 FROM crm.customer_full AS t
-WHERE t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC';
+WHERE t.is_current = 1;
