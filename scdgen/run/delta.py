@@ -505,7 +505,7 @@ def retry(
 
     Raises:
         EngineError: every attempt failed on a conflict.
-        DataError: the source got rows during the last attempt.
+        DataError: during the last attempt the source got rows, or another run closed a version.
     """
     number, first_lost, noted = 0, 0.0, False
     while True:
