@@ -18,6 +18,7 @@ _COMMENTS = {
     "from": "Time of the run that wrote the row",
     "to": "Time of the run that superseded the row; NULL in the rows of now",
 }
+_CHANGED = "another run wrote to the table during this run"
 
 
 def rows_of_now(recorded: Recorded | None, table: str) -> str:
@@ -50,6 +51,8 @@ class Recorded:
     """The refusal of a time that is NULL."""
     late: str
     """The refusal of a time that is not later than those of all rows."""
+    changed: str
+    """The refusal of a row to end that was written after the time of the run was set."""
     closed: str | None
     """The assignment that takes the flag of open versions from a row; ``None`` without such a column."""
     open: str | None
@@ -69,6 +72,7 @@ class Recorded:
             time=None if option.at == CLOCK else sql.expression(option.at).text,
             no_time=refusal(spec, "null_time", "history.recorded.at is NULL"),
             late=refusal(spec, "recorded_order", "a row is recorded at the time of this run or later", [sample]),
+            changed=refusal(spec, SOURCE_CHANGED, _CHANGED),
             closed=f"{sql.quote(flag.name)} = {times.flag_of(False)}" if flag else None,
             open=f"t.{times.flagged}" if flag else None,
         )
@@ -99,11 +103,6 @@ class Recorded:
         """Return their values in a new row."""
         return [self.at, "NULL"]
 
-    @property
-    def ended(self) -> list[str]:
-        """Return what ending a row sets, each as ``name = value``."""
-        return [f"{self.end} = {self.at}", *([self.closed] if self.closed else [])]
-
 
 @dataclass(frozen=True)
 class Reached:
@@ -124,6 +123,8 @@ class Reached:
     """The condition that it ended no earlier than the batch begins."""
     recorded_to: str
     """The quoted name of the column that says that it is superseded."""
+    asks_order: bool
+    """Whether one query asks for it and for the order of runs. With members, a run has rows of its own before that."""
     changed: str
     """The refusal of a closed one that came after the variable was set."""
 
@@ -140,7 +141,8 @@ class Reached:
             is_open=times.is_open(),
             ends=f"t.{times.end} >= {bound}",
             recorded_to=sql.quote(spec.recorded.to),
-            changed=refusal(spec, SOURCE_CHANGED, "another run closed a version during this run"),
+            asks_order=spec.members.inferred is None and spec.members.unknown is None,
+            changed=refusal(spec, SOURCE_CHANGED, _CHANGED),
         )
 
     @property

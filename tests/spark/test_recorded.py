@@ -141,7 +141,7 @@ def test_run_opens_closed_files_only_for_a_closed_version(spark: SparkSession, m
     for file in closed:
         file.with_suffix(".away").rename(file)
 
-    # A run between the variables and the MERGE closes a version that this one splits.
+    # A run between the variables and the MERGE: it closes a version that this one splits, and opens one that it ends.
     other, given, coming = spark.newSession(), spark.sql, list[tuple[str, str]]()
 
     def sql(statement: str, *args: Any, **named: Any) -> Any:
@@ -153,11 +153,23 @@ def test_run_opens_closed_files_only_for_a_closed_version(spark: SparkSession, m
     coming.append(("Bonn", "2024-05-01"))
     result = bring(spark, "Lyon", "2024-04-01")
     assert not coming and (result.retries, result.inserted, result.updated) == (1, 6, 3)
-    assert now("valid_from >= '2024-03-01'") == [
-        ("Bonn", "2024-05-01", None),
-        ("Lyon", "2024-04-01", "2024-05-01"),
-        ("Paris", "2024-03-01", "2024-04-01"),
-    ]
+    for layout in ("split", "none"):
+        if layout == "none":
+            spec = load_spec_text(TEXT.split("views")[0] + "history: {recorded: true}\ntable: {layout: none}\n")
+            prepare(spark)
+            for city, at in (("Paris", "2024-03-01"), ("Lyon", "2024-04-01"), ("Bonn", "2024-05-01")):
+                bring(spark, city, at)
+        coming.append(("Kyiv", "2024-06-01"))
+        result = bring(spark, "Riga", "2024-07-01")
+        assert not coming and (result.retries, result.inserted, result.updated) == (1, 6, 3)
+        assert now("valid_from >= '2024-03-01'") == [
+            ("Bonn", "2024-05-01", "2024-06-01"),
+            ("Kyiv", "2024-06-01", "2024-07-01"),
+            ("Lyon", "2024-04-01", "2024-05-01"),
+            ("Paris", "2024-03-01", "2024-04-01"),
+            ("Riga", "2024-07-01", None),
+        ]
+        assert spark.table("recorded.people").where("recorded_to <= recorded_from").isEmpty()
 
 
 def test_table_gets_the_axis_and_loses_it(spark: SparkSession) -> None:
