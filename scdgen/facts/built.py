@@ -88,6 +88,13 @@ class Source:
         """Return the rows in a step of another name; ``empty`` is the refusal of a source without rows."""
         return replace(self.rows, name=step, empty=empty)
 
+    def beside_reached(self, *bounds: str) -> tuple[str, ...]:
+        """Return the conditions by which Delta skips files of the table (``t``), those bounds and the partitions.
+
+        Without the bounds if the step "reached" has them.
+        """
+        return self.in_partitions if self.reached else (*bounds, *self.in_partitions)
+
     def session_of(self, rows: Rows) -> Session:
         """Return the session variables of a statement that reads ``rows``."""
         return replace(self.session, rows=rows)

@@ -420,7 +420,7 @@ def _ending(
     stored = tuple(name for name in columns if name not in updated and name not in computed)
     of_closed = tuple(name for name in updated if name not in closed and name not in computed)
     taken = {*stored, *of_closed}
-    skips = (*(() if source.reached else bounds), *source.in_partitions)
+    skips = source.beside_reached(*bounds)
     return Ending(
         on=(*equal(staging.keys, "t", "s"), f"t.{times.start} = s._scd_ended", *skips),
         begins=begins,

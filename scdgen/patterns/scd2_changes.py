@@ -61,7 +61,7 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
             late=spec.late,
             winner=", ".join(spec.source.sequence_by) or None,
             reached=source.reached,
-            reachable=source.in_partitions if source.reached else (*bounds, *source.in_partitions),
+            reachable=source.beside_reached(*bounds),
             # The steps look at one key at a time, so where the batch has a bound, each key has its own (0017).
             affected=(times.reachable(times.before("c._scd_at")),) if bounds else (),
             conflict=refuse_conflict(spec, "key and time", ["_scd_at"]),
