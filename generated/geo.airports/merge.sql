@@ -82,7 +82,7 @@ MERGE INTO geo.airports AS t USING (
             t.icao, t.iata, t.name, t.city, t.subd, t.country, t.elevation, t.lat, t.lon, t.tz, t.lid,
             t.valid_from AS _scd_from,
             t.valid_to AS _scd_until,
-            LAG(t.valid_from) OVER newest_first IS NULL AS _scd_newest
+            ROW_NUMBER() OVER newest_first = 1 AS _scd_newest
         FROM geo.airports AS t
         WHERE t.valid_to IS NULL OR t.valid_to >= _scd_taken_at
         WINDOW newest_first AS (PARTITION BY t.icao ORDER BY t.valid_from DESC)
