@@ -4,7 +4,8 @@ Each case merges one source, by both texts in turns, into copies of the same tab
 ``changes`` and ``wide`` (100 tracked columns) merge a batch, ``late`` a batch with one row that is older than all
 stored versions of its key. ``snapshot 0``, ``1`` and ``50`` merge a full extract in which as many percent of the rows
 have changed, ``deleted`` one that lacks 10 % of the keys, with ``max_deleted``, and ``first`` the first such extract.
-``joined`` makes one history out of three, and ``joined again`` finds nothing to do.
+``joined`` makes one history out of three, and ``joined again`` finds nothing to do. The last numbers are the exchanges,
+sorts and scans that EXPLAIN lists for the source of each MERGE.
 
     python -m tests.bench.before --commit REF [--keys N] [--rounds N] [--only NAME,NAME]
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -92,6 +94,7 @@ CASES = {
     "joined": Case(Size(keys=250_000), feed="join", empty=True),
     "joined again": Case(Size(keys=250_000), feed="join"),
 }
+NODES = "Exchange", "Sort", "FileScan"
 _RENDER = """
 import sys
 from scdgen import load_spec_text, render
@@ -124,8 +127,17 @@ def _merge(spark: SparkSession, script: str) -> None:
         spark.sql(statement).collect()
 
 
-def measure(spark: SparkSession, checkout: Path, case: Case, rounds: int) -> tuple[Measured, Measured]:
-    """The earlier SQL and this one, on interleaved rounds after one that warms up."""
+def list_work(spark: SparkSession, script: str) -> str:
+    """How many exchanges, sorts and scans the source of a MERGE plans."""
+    found = re.search(r"^MERGE INTO .*? USING \((.*?)^\) AS s$", script, re.DOTALL | re.MULTILINE)
+    assert found, script
+    plan = spark.sql(f"EXPLAIN {found[1]}").collect()[0][0]
+    counts = (len(re.findall(rf"^[\s:+|-]*(?:\*?\(\d+\) )?{node}\b", plan, re.MULTILINE)) for node in NODES)
+    return " / ".join(map(str, counts))
+
+
+def measure(spark: SparkSession, checkout: Path, case: Case, rounds: int) -> tuple[Measured, Measured, str]:
+    """The earlier SQL and this one, on interleaved rounds after one that warms up, and the work of both."""
     case.prepare(spark)
     texts = {
         "t_before": earlier_merge(checkout, case.spec_text("t_before")),
@@ -141,7 +153,8 @@ def measure(spark: SparkSession, checkout: Path, case: Case, rounds: int) -> tup
                 found[table].seconds.append(time.monotonic() - begin)
         if not number:
             assert same(spark, "t_before", "t_now"), "the two texts wrote different rows"
-    return found["t_before"], found["t_now"]
+    work = " -> ".join(list_work(spark, text) for text in texts.values())
+    return found["t_before"], found["t_now"], work
 
 
 def main() -> None:
@@ -159,14 +172,12 @@ def main() -> None:
         for name in given.only.split(","):
             case = CASES[name]
             case = replace(case, size=case.size.but(keys=given.keys)) if given.keys else case
-            before, now = measure(spark, Path(checkout), case, given.rounds)
+            before, now, work = measure(spark, Path(checkout), case, given.rounds)
             ratios = [one / other for one, other in zip(now.seconds, before.seconds, strict=True)]
             size = case.size
             print(f"{name}: {size.rows:,} rows, {size.columns} columns; {given.commit} {before.median:.2f} s, ", end="")
-            print(
-                f"now {now.median:.2f} s, ratio {now.ratio(before):.3f} [{min(ratios):.2f} to {max(ratios):.2f}]",
-                flush=True,
-            )
+            span = f"{min(ratios):.2f} to {max(ratios):.2f}"
+            print(f"now {now.median:.2f} s, ratio {now.ratio(before):.3f} [{span}], {work}", flush=True)
 
 
 if __name__ == "__main__":
