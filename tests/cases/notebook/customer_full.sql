@@ -135,7 +135,7 @@ MERGE INTO crm.customer_full AS t USING (
             t.customer_no, t.name,
             t.effective_ts AS _scd_from,
             NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC') + INTERVAL '1' MILLISECOND AS _scd_until,
-            LAG(t.effective_ts) OVER newest_first IS NULL AS _scd_newest
+            ROW_NUMBER() OVER newest_first = 1 AS _scd_newest
         FROM crm.customer_full AS t
         WHERE t.expiry_ts >= _scd_taken_at - INTERVAL '1' MILLISECOND
         WINDOW newest_first AS (PARTITION BY t.customer_no ORDER BY t.effective_ts DESC)
