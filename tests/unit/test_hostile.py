@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,18 @@ def test_random_inputs() -> None:
         seed: found for seed in range(100) if (found := outcome(spoilt(seed, texts, trees))) not in ("refused", "sql")
     }
     assert not wrong
+
+
+@contextmanager
+def soon() -> Iterator[None]:
+    """Not for minutes or hours: at most 300 times what counting to a million takes on this machine today."""
+    begin = time.process_time()
+    yield
+    taken = time.process_time() - begin
+    begin = time.process_time()
+    for _ in range(1_000_000):
+        pass
+    assert taken < 300 * (time.process_time() - begin)
 
 
 def says(text: str) -> str:
@@ -212,9 +224,8 @@ def test_param_is_bound_as_a_value(tmp_path: Path) -> None:
 def test_yaml_alias_bomb_is_refused() -> None:
     """Nine levels of nine aliases: a billion values in a few lines."""
     lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x]"] + [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)]
-    begin = time.monotonic()
-    assert "inline" in says("\n".join(lines) + "\n" + PLAIN)
-    assert time.monotonic() - begin < 30, "every alias was written out"
+    with soon():  # every alias is not written out
+        assert "inline" in says("\n".join(lines) + "\n" + PLAIN)
 
 
 def _chain(count: int, link: str) -> str:
@@ -250,12 +261,11 @@ def test_costly_yaml_is_refused_in_time(what: str, tree: Path, capsys: pytest.Ca
         "target: a.j\npattern: scd2\nsource: {feed: versions, join: {c: {table: a.b, keys: {id: id}, valid_from: f, "
         "valid_to: t}}}\nkeys: [id]\ncolumns: {id: {type: int, from: c.id}}\n"
     )
-    begin = time.process_time()
-    assert run("validate", "specs/s.yml") == 1
-    err = capsys.readouterr().err
-    assert refusal in err and len(err.splitlines()) <= MOST_PROBLEMS + 1
-    assert run("validate", "specs/j.yml") == 0
-    assert time.process_time() - begin < 4
+    with soon():
+        assert run("validate", "specs/s.yml") == 1
+        err = capsys.readouterr().err
+        assert refusal in err and len(err.splitlines()) <= MOST_PROBLEMS + 1
+        assert run("validate", "specs/j.yml") == 0
 
 
 @pytest.mark.parametrize("name", ["a.`../../x`", "`..`.x", "a.`b/../../c`", "a.`b\\c`", "a.``"])
@@ -446,10 +456,9 @@ LONG = {
 
 @pytest.mark.parametrize("what", LONG)
 def test_long_text_is_read_in_time(what: str) -> None:
-    """Each takes less than a second here, and minutes or hours if it is read as it is."""
-    begin = time.process_time()
-    assert outcome(LONG[what]) in ("refused", "sql")
-    assert time.process_time() - begin < 5
+    """Minutes or hours, if it is read as it is."""
+    with soon():
+        assert outcome(LONG[what]) in ("refused", "sql")
 
 
 @pytest.mark.parametrize("read", [_first_line, lambda text: read_models(Path("m"), _manifest(text))])
@@ -458,10 +467,8 @@ def test_long_text_is_read_in_time(what: str) -> None:
 )
 def test_long_text_of_others_is_read_in_time(read: Any, text: str) -> None:
     """Errors of Spark, and the queries of a project of dbt."""
-    begin = time.process_time()
-    with suppress(SpecError):
+    with soon(), suppress(SpecError):
         read(text)
-    assert time.process_time() - begin < 5
 
 
 @pytest.mark.parametrize(
@@ -470,9 +477,8 @@ def test_long_text_of_others_is_read_in_time(read: Any, text: str) -> None:
 )
 def test_secrets_of_long_text_are_hidden_in_time(text: str) -> None:
     """Each message passes through it before it is cut, with what it quotes of a spec."""
-    begin = time.process_time()
-    hide_secrets(text)
-    assert time.process_time() - begin < 2
+    with soon():
+        hide_secrets(text)
 
 
 def test_brackets_of_types_are_counted_as_brackets() -> None:
@@ -682,15 +688,14 @@ def test_spec_of_a_case_is_a_yaml_file(name: str, tmp_path: Path, capsys: pytest
 
 def test_long_cells_and_schemas_are_read_in_time() -> None:
     spaces = " " * 60_000
-    begun = time.process_time()
-    for text in (f"a{spaces}b | c", f"'a'{spaces}b", f"{spaces}x", "'" * 60_000, " '" * 30_000, "a|" * 30_000):
-        with suppress(CaseError):
-            parse_block(f"id\n{text}")
-    types = ", ".join(f"c{number} int" for number in range(60_000))
-    for schema in (types, "a decimal(1, 2), " * 20_000 + "b int", "(," * 60_000, "a int" + "," * 60_000):
-        with suppress(CaseError):
-            _types("schema", schema)
-    assert time.process_time() - begun < 5
+    with soon():
+        for text in (f"a{spaces}b | c", f"'a'{spaces}b", f"{spaces}x", "'" * 60_000, " '" * 30_000, "a|" * 30_000):
+            with suppress(CaseError):
+                parse_block(f"id\n{text}")
+        types = ", ".join(f"c{number} int" for number in range(60_000))
+        for schema in (types, "a decimal(1, 2), " * 20_000 + "b int", "(," * 60_000, "a int" + "," * 60_000):
+            with suppress(CaseError):
+                _types("schema", schema)
     assert parse_block("a | b\n x  y | ' z ' ").rows == (("x  y", " z "),)
     assert _types("schema", "a decimal(1, 2), b int") == {"a": "decimal(1, 2)", "b": "int"}
 
