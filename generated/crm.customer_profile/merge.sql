@@ -38,22 +38,23 @@ MERGE INTO crm.customer_profile AS t USING (
         FROM segment
     ),
     changed AS (
-        -- Keys with a version that starts or ends at or after this time; all keys if it is NULL.
+        -- Keys with a version that starts or ends at or after this time.
         SELECT DISTINCT _scd_key_1
         FROM periods
-        WHERE
-            CAST(session.since AS TIMESTAMP) IS NULL
-            OR _scd_from >= CAST(session.since AS TIMESTAMP)
-            OR _scd_until >= CAST(session.since AS TIMESTAMP)
+        WHERE _scd_from >= CAST(session.since AS TIMESTAMP) OR _scd_until >= CAST(session.since AS TIMESTAMP)
     ),
     boundaries AS (
         -- Each start and each end is a boundary. A version that breaks a rule stops the statement, as does a
         -- session that would read values differently.
         SELECT id, _scd_at
-        FROM periods AS p
-        LEFT SEMI JOIN changed AS c
-            ON p._scd_key_1 <=> c._scd_key_1
-            LATERAL VIEW STACK(2, _scd_key_1, _scd_from, _scd_key_1, _scd_until) b AS id, _scd_at
+        FROM (
+            SELECT *
+            FROM periods AS p
+            WHERE
+                CAST(session.since AS TIMESTAMP) IS NULL
+                OR EXISTS (SELECT * FROM changed AS c WHERE p._scd_key_1 <=> c._scd_key_1)
+        )
+        LATERAL VIEW STACK(2, _scd_key_1, _scd_from, _scd_key_1, _scd_until) b AS id, _scd_at
         WHERE
             CASE
                 WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
@@ -100,15 +101,22 @@ MERGE INTO crm.customer_profile AS t USING (
                 AND (segment._scd_until IS NULL OR spans._scd_at < segment._scd_until)
     ),
     neighbours AS (
-        -- Each row with the previous row of its key.
+        -- Each row with the previous row of its key, and what counts of the last row.
         SELECT
             *,
-            LAG(STRUCT(name, address, segment, _scd_until, _scd_at)) OVER by_key AS _scd_before
+            LAG(STRUCT(name, address, segment, _scd_until, _scd_at)) OVER by_key AS _scd_before,
+            LAST_VALUE(STRUCT(_scd_until)) OVER whole_key AS _scd_last
         FROM given
-        WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
+        WINDOW
+            by_key AS (PARTITION BY id ORDER BY _scd_at),
+            whole_key AS (
+                PARTITION BY id ORDER BY _scd_at
+                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+            )
     ),
     timeline AS (
-        -- Exact copies of a row count once; rows that contradict each other or overlap stop the statement.
+        -- The rows that begin a version, not copies and equal neighbours without a gap. Rows that
+        -- contradict each other or overlap stop the statement.
         SELECT *
         FROM neighbours
         WHERE
@@ -119,38 +127,26 @@ MERGE INTO crm.customer_profile AS t USING (
                     '[SCDGEN_CONFLICT] crm.customer_profile: two different rows of one key and time: '
                     || TO_JSON(STRUCT(id, _scd_at))
                 )
-                WHEN _scd_before._scd_until <= _scd_at THEN TRUE
+                WHEN _scd_before._scd_until <= _scd_at THEN NOT (
+                    STRUCT(name, address, segment, _scd_at)
+                        <=> STRUCT(
+                            _scd_before.name, _scd_before.address, _scd_before.segment,
+                            _scd_before._scd_until AS _scd_at
+                        )
+                )
                 ELSE RAISE_ERROR(
                     '[SCDGEN_OVERLAP] crm.customer_profile: a version begins before the one before it has ended: '
                     || TO_JSON(STRUCT(id, _scd_at))
                 )
             END
     ),
-    runs AS (
-        -- Equal neighbours without a gap between them share a number.
+    folded AS (
+        -- A version has the end of its last row, the one before the next begins.
         SELECT
-            *,
-            COUNT_IF(
-                NOT (STRUCT(name, address, segment, _scd_at)
-                    <=> STRUCT(
-                        _scd_before.name, _scd_before.address, _scd_before.segment,
-                        _scd_before._scd_until AS _scd_at
-                    ))
-            ) OVER by_key AS _scd_run
+            id, name, address, segment, _scd_at,
+            LEAD(_scd_before._scd_until, 1, _scd_last._scd_until) OVER by_key AS _scd_until
         FROM timeline
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
-    ),
-    folded AS (
-        -- One version per number: the first start, the last end.
-        SELECT
-            r.id,
-            MIN_BY(r.name, r._scd_at) AS name,
-            MIN_BY(r.address, r._scd_at) AS address,
-            MIN_BY(r.segment, r._scd_at) AS segment,
-            MIN(r._scd_at) AS _scd_at,
-            MAX_BY(r._scd_until, r._scd_at) AS _scd_until
-        FROM runs AS r
-        GROUP BY r.id, r._scd_run
     ),
     stored AS (
         -- The stored versions of the source's keys. They are those of its first table that changed; asking "given"
@@ -161,7 +157,8 @@ MERGE INTO crm.customer_profile AS t USING (
             STRUCT(t.name, t.address, t.segment, t.valid_to AS _scd_until) AS _scd_stored
         FROM crm.customer_profile AS t
         LEFT SEMI JOIN customer AS g ON t.id = g._scd_key_1
-        LEFT SEMI JOIN changed AS c ON t.id = c._scd_key_1
+        WHERE CAST(session.since AS TIMESTAMP) IS NULL
+            OR EXISTS (SELECT * FROM changed AS c WHERE t.id = c._scd_key_1)
     ),
     staged AS (
         -- Every version of these keys, given or stored; the action is NULL if the stored version is already right.

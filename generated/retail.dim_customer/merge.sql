@@ -99,15 +99,22 @@ MERGE INTO retail.dim_customer AS t USING (
             END
     ),
     neighbours AS (
-        -- Each row with the previous row of its key.
+        -- Each row with the previous row of its key, and what counts of the last row.
         SELECT
             *,
-            LAG(STRUCT(name, segment, street, city, _scd_until, _scd_at)) OVER by_key AS _scd_before
+            LAG(STRUCT(name, segment, street, city, _scd_until, _scd_at)) OVER by_key AS _scd_before,
+            LAST_VALUE(STRUCT(_scd_until)) OVER whole_key AS _scd_last
         FROM given
-        WINDOW by_key AS (PARTITION BY customer_id ORDER BY _scd_at)
+        WINDOW
+            by_key AS (PARTITION BY customer_id ORDER BY _scd_at),
+            whole_key AS (
+                PARTITION BY customer_id ORDER BY _scd_at
+                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+            )
     ),
     timeline AS (
-        -- Exact copies of a row count once; rows that contradict each other or overlap stop the statement.
+        -- The rows that begin a version, not copies and equal neighbours without a gap. Rows that
+        -- contradict each other or overlap stop the statement.
         SELECT *
         FROM neighbours
         WHERE
@@ -118,39 +125,26 @@ MERGE INTO retail.dim_customer AS t USING (
                     '[SCDGEN_CONFLICT] retail.dim_customer: two different rows of one key and time: '
                     || TO_JSON(STRUCT(customer_id, _scd_at))
                 )
-                WHEN _scd_before._scd_until <= _scd_at THEN TRUE
+                WHEN _scd_before._scd_until <= _scd_at THEN NOT (
+                    STRUCT(name, segment, street, city, _scd_at)
+                        <=> STRUCT(
+                            _scd_before.name, _scd_before.segment, _scd_before.street, _scd_before.city,
+                            _scd_before._scd_until AS _scd_at
+                        )
+                )
                 ELSE RAISE_ERROR(
                     '[SCDGEN_OVERLAP] retail.dim_customer: a version begins before the one before it has ended: '
                     || TO_JSON(STRUCT(customer_id, _scd_at))
                 )
             END
     ),
-    runs AS (
-        -- Equal neighbours without a gap between them share a number.
+    folded AS (
+        -- A version has the end of its last row, the one before the next begins.
         SELECT
-            *,
-            COUNT_IF(
-                NOT (STRUCT(name, segment, street, city, _scd_at)
-                    <=> STRUCT(
-                        _scd_before.name, _scd_before.segment, _scd_before.street, _scd_before.city,
-                        _scd_before._scd_until AS _scd_at
-                    ))
-            ) OVER by_key AS _scd_run
+            customer_id, name, segment, street, city, _scd_at,
+            LEAD(_scd_before._scd_until, 1, _scd_last._scd_until) OVER by_key AS _scd_until
         FROM timeline
         WINDOW by_key AS (PARTITION BY customer_id ORDER BY _scd_at)
-    ),
-    folded AS (
-        -- One version per number: the first start, the last end.
-        SELECT
-            r.customer_id,
-            MIN_BY(r.name, r._scd_at) AS name,
-            MIN_BY(r.segment, r._scd_at) AS segment,
-            MIN_BY(r.street, r._scd_at) AS street,
-            MIN_BY(r.city, r._scd_at) AS city,
-            MIN(r._scd_at) AS _scd_at,
-            MAX_BY(r._scd_until, r._scd_at) AS _scd_until
-        FROM runs AS r
-        GROUP BY r.customer_id, r._scd_run
     ),
     stored AS (
         -- The stored versions of the source's keys. They are those of its first table; asking "given"

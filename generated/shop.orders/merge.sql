@@ -39,15 +39,23 @@ MERGE INTO shop.orders AS t USING (
             END
     ),
     neighbours AS (
-        -- Each row with the previous row of its key.
+        -- Each row with the previous row of its key, and what counts of the last row.
         SELECT
             *,
-            LAG(STRUCT(status, note, _scd_until, _scd_at)) OVER by_key AS _scd_before
+            LAG(STRUCT(status, note, _scd_until, _scd_at)) OVER by_key AS _scd_before,
+            LAG(STRUCT(note, _scd_until)) OVER by_key AS _scd_ended,
+            LAST_VALUE(STRUCT(note, _scd_until)) OVER whole_key AS _scd_last
         FROM given
-        WINDOW by_key AS (PARTITION BY order_id ORDER BY _scd_at)
+        WINDOW
+            by_key AS (PARTITION BY order_id ORDER BY _scd_at),
+            whole_key AS (
+                PARTITION BY order_id ORDER BY _scd_at
+                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+            )
     ),
     timeline AS (
-        -- Exact copies of a row count once; rows that contradict each other or overlap stop the statement.
+        -- The rows that begin a version, not copies and equal neighbours without a gap. Rows that
+        -- contradict each other or overlap stop the statement.
         SELECT *
         FROM neighbours
         WHERE
@@ -58,34 +66,24 @@ MERGE INTO shop.orders AS t USING (
                     '[SCDGEN_CONFLICT] shop.orders: two different rows of one key and time: '
                     || TO_JSON(STRUCT(order_id, _scd_at))
                 )
-                WHEN _scd_before._scd_until <= _scd_at THEN TRUE
+                WHEN _scd_before._scd_until <= _scd_at THEN NOT (
+                    STRUCT(status, _scd_at)
+                        <=> STRUCT(_scd_before.status, _scd_before._scd_until AS _scd_at)
+                )
                 ELSE RAISE_ERROR(
                     '[SCDGEN_OVERLAP] shop.orders: a version begins before the one before it has ended: '
                     || TO_JSON(STRUCT(order_id, _scd_at))
                 )
             END
     ),
-    runs AS (
-        -- Equal neighbours without a gap between them share a number.
+    folded AS (
+        -- A version has the untracked values and the end of its last row, the one before the next begins.
         SELECT
-            *,
-            COUNT_IF(
-                NOT (STRUCT(status, _scd_at)
-                    <=> STRUCT(_scd_before.status, _scd_before._scd_until AS _scd_at))
-            ) OVER by_key AS _scd_run
+            order_id, status, _scd_at,
+            LEAD(_scd_ended.note, 1, _scd_last.note) OVER by_key AS note,
+            LEAD(_scd_ended._scd_until, 1, _scd_last._scd_until) OVER by_key AS _scd_until
         FROM timeline
         WINDOW by_key AS (PARTITION BY order_id ORDER BY _scd_at)
-    ),
-    folded AS (
-        -- One version per number: the first start, the last end.
-        SELECT
-            r.order_id,
-            MIN_BY(r.status, r._scd_at) AS status,
-            MAX_BY(r.note, r._scd_at) AS note,
-            MIN(r._scd_at) AS _scd_at,
-            MAX_BY(r._scd_until, r._scd_at) AS _scd_until
-        FROM runs AS r
-        GROUP BY r.order_id, r._scd_run
     ),
     versions AS (
         -- What comes right before and after each version.

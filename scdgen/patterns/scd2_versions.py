@@ -51,6 +51,26 @@ class Scd2Versions(VersionSteps, template="scd2/versions.sql.j2"):
         return (*(field.named for field in self.values), "_scd_until")
 
     @property
+    def untracked(self) -> tuple[str, ...]:
+        """Return the columns of which equal neighbours may differ: the last value becomes the version's."""
+        return () if self.keeps else tuple(field.name for field in self.values if not field.tracked)
+
+    @property
+    def of_last(self) -> tuple[str, ...]:
+        """Return what of the last of equal neighbours becomes part of their version; all else is that of the first."""
+        return (*self.untracked, *(("_scd_until",) if self.closes_missing else ()))
+
+    @property
+    def folds(self) -> bool:
+        """Whether the first of equal neighbours is not all of their version."""
+        return not self.keeps and bool(self.of_last)
+
+    @property
+    def takes_changed(self) -> bool:
+        """Whether only stored versions of the keys that changed in a table of the join are read."""
+        return self.has_keys_of_first and self.rows.join is not None and self.rows.join.since is not None
+
+    @property
     def has_keys_of_first(self) -> bool:
         """Whether the keys of the source are those of the first table of a join: no row of the join is left out."""
         leaves_out = self.rows.where or any(rule.refusal is None for rule in self.rows.expected)
@@ -59,7 +79,7 @@ class Scd2Versions(VersionSteps, template="scd2/versions.sql.j2"):
     @property
     def periods(self) -> str:
         """Return the step whose rows are the versions: each row, or equal neighbours as one."""
-        return "timeline" if self.keeps else "folded"
+        return "folded" if self.folds else "timeline"
 
     @property
     def has_neighbours(self) -> bool:

@@ -195,6 +195,8 @@ class _Joined:
 
 
 def _case_of(seed: int, folder: str) -> Case:
-    """The random spec of a seed with the options that a join has: NULL is a value, and nothing compares."""
+    """The random spec of a seed with the options that a join has: NULL is a value, nothing compares or has an order."""
     case = make_case(seed, f"joined.t{seed}", folder)
-    return replace(case, meaning=replace(case.meaning, nulls={}, compare={}, bad_rows="fail", conflicts="fail"))
+    case.document.get("history", {}).pop("sequence", None)
+    meaning = replace(case.meaning, nulls={}, compare={}, bad_rows="fail", conflicts="fail", keeps_sequence=False)
+    return replace(case, meaning=meaning, how=replace(case.how, sequence=False))
