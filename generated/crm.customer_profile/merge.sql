@@ -52,7 +52,11 @@ MERGE INTO crm.customer_profile AS t USING (
             FROM periods AS p
             WHERE
                 CAST(session.since AS TIMESTAMP) IS NULL
-                OR EXISTS (SELECT * FROM changed AS c WHERE p._scd_key_1 <=> c._scd_key_1)
+                OR EXISTS (
+                    SELECT *
+                    FROM changed AS c
+                    WHERE p._scd_key_1 <=> c._scd_key_1
+                )
         )
         LATERAL VIEW STACK(2, _scd_key_1, _scd_from, _scd_key_1, _scd_until) b AS id, _scd_at
         WHERE
@@ -141,7 +145,7 @@ MERGE INTO crm.customer_profile AS t USING (
             END
     ),
     folded AS (
-        -- A version has the end of its last row, the one before the next begins.
+        -- What equal neighbours may differ in is that of the last row of a version, the one before the next begins.
         SELECT
             id, name, address, segment, _scd_at,
             LEAD(_scd_before._scd_until, 1, _scd_last._scd_until) OVER by_key AS _scd_until
@@ -158,7 +162,11 @@ MERGE INTO crm.customer_profile AS t USING (
         FROM crm.customer_profile AS t
         LEFT SEMI JOIN customer AS g ON t.id = g._scd_key_1
         WHERE CAST(session.since AS TIMESTAMP) IS NULL
-            OR EXISTS (SELECT * FROM changed AS c WHERE t.id = c._scd_key_1)
+            OR EXISTS (
+                SELECT *
+                FROM changed AS c
+                WHERE t.id = c._scd_key_1
+            )
     ),
     staged AS (
         -- Every version of these keys, given or stored; the action is NULL if the stored version is already right.

@@ -139,7 +139,7 @@ MERGE INTO retail.dim_customer AS t USING (
             END
     ),
     folded AS (
-        -- A version has the end of its last row, the one before the next begins.
+        -- What equal neighbours may differ in is that of the last row of a version, the one before the next begins.
         SELECT
             customer_id, name, segment, street, city, _scd_at,
             LEAD(_scd_before._scd_until, 1, _scd_last._scd_until) OVER by_key AS _scd_until

@@ -77,7 +77,7 @@ MERGE INTO shop.orders AS t USING (
             END
     ),
     folded AS (
-        -- A version has the untracked values and the end of its last row, the one before the next begins.
+        -- What equal neighbours may differ in is that of the last row of a version, the one before the next begins.
         SELECT
             order_id, status, _scd_at,
             LEAD(_scd_ended.note, 1, _scd_last.note) OVER by_key AS note,
