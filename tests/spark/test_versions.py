@@ -63,6 +63,7 @@ def _copy(case: Case) -> str:
         "where": "NOT is_deleted" if spec.deletes == "mark" else None,
     }
     document.pop("views", None)
+    document.get("history", {}).pop("sequence", None)  # of the feed, which the copy does not read
     document.get("table", {}).pop("location", None)
     document["params"] = {name: kind for name, kind in document.get("params", {}).items() if name == "last_run"}
     for column in document["columns"].values():
