@@ -105,7 +105,7 @@ MERGE INTO crm.customer_profile AS t USING (
                 AND (segment._scd_until IS NULL OR spans._scd_at < segment._scd_until)
     ),
     neighbours AS (
-        -- Each row with the previous row of its key, and what counts of the last row.
+        -- Each row with the previous and the last row of its key.
         SELECT
             *,
             LAG(STRUCT(name, address, segment, _scd_until, _scd_at)) OVER by_key AS _scd_before,
@@ -119,8 +119,8 @@ MERGE INTO crm.customer_profile AS t USING (
             )
     ),
     timeline AS (
-        -- The rows that begin a version, not copies and equal neighbours without a gap. Rows that
-        -- contradict each other or overlap stop the statement.
+        -- The rows that begin a version: a copy does not, nor does an equal neighbour without a gap.
+        -- Rows that contradict each other or overlap stop the statement.
         SELECT *
         FROM neighbours
         WHERE
@@ -145,7 +145,7 @@ MERGE INTO crm.customer_profile AS t USING (
             END
     ),
     folded AS (
-        -- What equal neighbours may differ in is that of the last row of a version, the one before the next begins.
+        -- What the rows of a version may differ in comes from the last of them, the row before the next version begins.
         SELECT
             id, name, address, segment, _scd_at,
             LEAD(_scd_before._scd_until, 1, _scd_last._scd_until) OVER by_key AS _scd_until

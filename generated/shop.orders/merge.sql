@@ -39,7 +39,7 @@ MERGE INTO shop.orders AS t USING (
             END
     ),
     neighbours AS (
-        -- Each row with the previous row of its key, and what counts of the last row.
+        -- Each row with the previous and the last row of its key.
         SELECT
             *,
             LAG(STRUCT(status, note, _scd_until, _scd_at)) OVER by_key AS _scd_before,
@@ -54,8 +54,8 @@ MERGE INTO shop.orders AS t USING (
             )
     ),
     timeline AS (
-        -- The rows that begin a version, not copies and equal neighbours without a gap. Rows that
-        -- contradict each other or overlap stop the statement.
+        -- The rows that begin a version: a copy does not, nor does an equal neighbour without a gap.
+        -- Rows that contradict each other or overlap stop the statement.
         SELECT *
         FROM neighbours
         WHERE
@@ -77,7 +77,7 @@ MERGE INTO shop.orders AS t USING (
             END
     ),
     folded AS (
-        -- What equal neighbours may differ in is that of the last row of a version, the one before the next begins.
+        -- What the rows of a version may differ in comes from the last of them, the row before the next version begins.
         SELECT
             order_id, status, _scd_at,
             LEAD(_scd_ended.note, 1, _scd_last.note) OVER by_key AS note,

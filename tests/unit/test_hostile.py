@@ -52,15 +52,15 @@ def test_random_inputs() -> None:
 
 
 @contextmanager
-def soon() -> Iterator[None]:
-    """Not for minutes or hours: at most 300 times what counting to a million takes on this machine today."""
+def soon(most: int = 300) -> Iterator[None]:
+    """Not for minutes or hours: at most so many times what counting to a million takes on this machine today."""
     begin = time.process_time()
     yield
     taken = time.process_time() - begin
     begin = time.process_time()
     for _ in range(1_000_000):
         pass
-    assert taken < 300 * (time.process_time() - begin)
+    assert taken < most * (time.process_time() - begin)
 
 
 def says(text: str) -> str:
@@ -261,7 +261,7 @@ def test_costly_yaml_is_refused_in_time(what: str, tree: Path, capsys: pytest.Ca
         "target: a.j\npattern: scd2\nsource: {feed: versions, join: {c: {table: a.b, keys: {id: id}, valid_from: f, "
         "valid_to: t}}}\nkeys: [id]\ncolumns: {id: {type: int, from: c.id}}\n"
     )
-    with soon():
+    with soon(80):
         assert run("validate", "specs/s.yml") == 1
         err = capsys.readouterr().err
         assert refusal in err and len(err.splitlines()) <= MOST_PROBLEMS + 1
@@ -477,7 +477,7 @@ def test_long_text_of_others_is_read_in_time(read: Any, text: str) -> None:
 )
 def test_secrets_of_long_text_are_hidden_in_time(text: str) -> None:
     """Each message passes through it before it is cut, with what it quotes of a spec."""
-    with soon():
+    with soon(40):
         hide_secrets(text)
 
 
@@ -564,10 +564,8 @@ def test_statement_of_a_case_has_limits(monkeypatch: pytest.MonkeyPatch, tmp_pat
     found = database.Database()
     numbers = ", ".join(f"({number})" for number in range(50))
     found.execute(f"CREATE TABLE n AS SELECT x FROM VALUES {numbers} AS t(x)")
-    begun = time.monotonic()
-    with pytest.raises(EngineError, match="takes longer than"):
+    with soon(), pytest.raises(EngineError, match="takes longer than"):
         found.execute("SELECT count(*) FROM n AS a, n AS b, n AS c, n AS d, n AS e, n AS f, n AS g, n AS h")
-    assert time.monotonic() - begun < 10
     assert found.execute("SELECT count(*) FROM n") == [(50,)]  # the next one is not interrupted
     with pytest.raises(EngineError, match="more than 1,000 rows"):
         found.execute("SELECT a.x FROM n AS a, n AS b")
