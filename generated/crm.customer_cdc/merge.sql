@@ -2,8 +2,8 @@
 -- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
 -- removes redundant ones. A change that repeats the values before it opens no version; one at the start of a stored
 -- version replaces its values. A delete ends the version of its key; other keys stay as they are. Stops and writes
--- nothing if a key or time is NULL, rows of one key and time differ, or an earlier row arrives during the run.
--- Repeating the last batch changes nothing.
+-- nothing if a key or time is NULL, rows of one key, time and sequence differ, or an earlier row arrives during the
+-- run. Repeating the last batch changes nothing.
 -- Generated from specs/customer_cdc.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this, so that Delta skips their files.

@@ -38,7 +38,7 @@ MERGE INTO crm.customer_profile AS t USING (
         FROM segment
     ),
     changed AS (
-        -- Keys with a version that starts or ends at or after this time.
+        -- Keys with a version that starts or ends at or after source.changed_since.
         SELECT DISTINCT _scd_key_1
         FROM periods
         WHERE _scd_from >= CAST(session.since AS TIMESTAMP) OR _scd_until >= CAST(session.since AS TIMESTAMP)
@@ -120,7 +120,7 @@ MERGE INTO crm.customer_profile AS t USING (
     ),
     timeline AS (
         -- The rows that begin a version: a copy does not, nor does an equal neighbour without a gap.
-        -- Rows that contradict each other or overlap stop the statement.
+        -- Rows that contradict each other stop the statement.
         SELECT *
         FROM neighbours
         WHERE
@@ -131,21 +131,17 @@ MERGE INTO crm.customer_profile AS t USING (
                     '[SCDGEN_CONFLICT] crm.customer_profile: two different rows of one key and time: '
                     || TO_JSON(STRUCT(id, _scd_at))
                 )
-                WHEN _scd_before._scd_until <= _scd_at THEN NOT (
+                ELSE NOT (
                     STRUCT(name, address, segment, _scd_at)
                         <=> STRUCT(
                             _scd_before.name, _scd_before.address, _scd_before.segment,
                             _scd_before._scd_until AS _scd_at
                         )
                 )
-                ELSE RAISE_ERROR(
-                    '[SCDGEN_OVERLAP] crm.customer_profile: a version begins before the one before it has ended: '
-                    || TO_JSON(STRUCT(id, _scd_at))
-                )
             END
     ),
     folded AS (
-        -- What the rows of a version may differ in comes from the last of them, the row before the next version begins.
+        -- The end and untracked values of a version are those of its last row, before the next version begins.
         SELECT
             id, name, address, segment, _scd_at,
             LEAD(_scd_before._scd_until, 1, _scd_last._scd_until) OVER by_key AS _scd_until
@@ -153,8 +149,8 @@ MERGE INTO crm.customer_profile AS t USING (
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
     ),
     stored AS (
-        -- The stored versions of the source's keys. They are those of its first table that changed; asking "given"
-        -- would join all tables twice.
+        -- The stored versions of the changed keys of the first table.
+        -- Asking "given" would join all tables twice.
         SELECT
             t.id,
             t.valid_from AS _scd_at,

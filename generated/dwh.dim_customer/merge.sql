@@ -2,8 +2,8 @@
 -- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
 -- removes redundant ones. A change that repeats the values before it opens no version; one at the start of a stored
 -- version replaces its values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key
--- or time is NULL, rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch
--- changes nothing, except that a late row sets its untracked columns again.
+-- or time is NULL, rows of one key, time and sequence differ, or an earlier row arrives during the run. Repeating the
+-- last batch changes nothing, except that a late row sets its untracked columns again.
 -- Generated from specs/dim_design.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this, so that Delta skips their files.
@@ -33,7 +33,7 @@ MERGE INTO dwh.dim_customer AS t USING (
     source_rows AS (
         -- The source's rows, with the target's column names and types.
         SELECT
-            CAST(region AS STRING) AS region,
+            NULLIF(CAST(region AS STRING), '') AS region,
             CAST(customer_no AS STRING) AS customer_no,
             CAST(full_name AS STRING) AS name,
             CAST(street AS STRING) AS address,

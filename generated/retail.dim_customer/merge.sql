@@ -114,7 +114,7 @@ MERGE INTO retail.dim_customer AS t USING (
     ),
     timeline AS (
         -- The rows that begin a version: a copy does not, nor does an equal neighbour without a gap.
-        -- Rows that contradict each other or overlap stop the statement.
+        -- Rows that contradict each other stop the statement.
         SELECT *
         FROM neighbours
         WHERE
@@ -125,21 +125,17 @@ MERGE INTO retail.dim_customer AS t USING (
                     '[SCDGEN_CONFLICT] retail.dim_customer: two different rows of one key and time: '
                     || TO_JSON(STRUCT(customer_id, _scd_at))
                 )
-                WHEN _scd_before._scd_until <= _scd_at THEN NOT (
+                ELSE NOT (
                     STRUCT(name, segment, street, city, _scd_at)
                         <=> STRUCT(
                             _scd_before.name, _scd_before.segment, _scd_before.street, _scd_before.city,
                             _scd_before._scd_until AS _scd_at
                         )
                 )
-                ELSE RAISE_ERROR(
-                    '[SCDGEN_OVERLAP] retail.dim_customer: a version begins before the one before it has ended: '
-                    || TO_JSON(STRUCT(customer_id, _scd_at))
-                )
             END
     ),
     folded AS (
-        -- What the rows of a version may differ in comes from the last of them, the row before the next version begins.
+        -- The end and untracked values of a version are those of its last row, before the next version begins.
         SELECT
             customer_id, name, segment, street, city, _scd_at,
             LEAD(_scd_before._scd_until, 1, _scd_last._scd_until) OVER by_key AS _scd_until
@@ -147,8 +143,8 @@ MERGE INTO retail.dim_customer AS t USING (
         WINDOW by_key AS (PARTITION BY customer_id ORDER BY _scd_at)
     ),
     stored AS (
-        -- The stored versions of the source's keys. They are those of its first table; asking "given"
-        -- would join all tables twice.
+        -- The stored versions of the keys of the first table.
+        -- Asking "given" would join all tables twice.
         SELECT
             t.customer_id,
             t.valid_from AS _scd_at,

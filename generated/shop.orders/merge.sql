@@ -77,7 +77,7 @@ MERGE INTO shop.orders AS t USING (
             END
     ),
     folded AS (
-        -- What the rows of a version may differ in comes from the last of them, the row before the next version begins.
+        -- The end and untracked values of a version are those of its last row, before the next version begins.
         SELECT
             order_id, status, _scd_at,
             LEAD(_scd_ended.note, 1, _scd_last.note) OVER by_key AS note,

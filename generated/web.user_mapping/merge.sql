@@ -2,8 +2,8 @@
 -- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
 -- removes redundant ones. A change that repeats the values before it opens no version; one at the start of a stored
 -- version replaces its values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key
--- or time is NULL, rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch
--- changes nothing.
+-- or time is NULL, rows of one key, time and sequence differ, or an earlier row arrives during the run. Repeating the
+-- last batch changes nothing.
 -- Generated from specs/visitor/user_mapping.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this, so that Delta skips their files.
@@ -26,7 +26,7 @@ MERGE INTO web.user_mapping AS t USING (
         SELECT
             CAST(visitorCookieId AS STRING) AS visitor_cookie_id,
             CAST(userId AS BIGINT) AS user_id,
-            CAST(substring(visitorCookieId, 1, 2) AS STRING) AS vcid_first_two,
+            NULLIF(CAST(substring(visitorCookieId, 1, 2) AS STRING), '') AS vcid_first_two,
             CAST(landed AS TIMESTAMP) AS _scd_at,
             userId AS _scd_sequence_1
         FROM web.page_views

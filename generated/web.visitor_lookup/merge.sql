@@ -2,8 +2,8 @@
 -- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
 -- removes redundant ones. A change that repeats the values before it opens no version; one at the start of a stored
 -- version replaces its values. No change deletes a key; every open version that stays open gets the time of the run as
--- its end. Stops and writes nothing if a key or time is NULL, rows of one key and time differ, or a row of another
--- partition arrives during the run. Repeating the last batch changes nothing but the time of the run.
+-- its end. Stops and writes nothing if a key or time is NULL, rows of one key, time and sequence differ, or a row of
+-- another partition arrives during the run. Repeating the last batch changes nothing but the time of the run.
 -- Generated from specs/visitor/visitor_lookup.yml. To change it, edit the spec and run `scdgen generate`.
 
 DECLARE OR REPLACE VARIABLE last_run TIMESTAMP;
@@ -51,7 +51,7 @@ MERGE INTO web.visitor_lookup AS t USING (
         SELECT
             CAST(visitor_cookie_id AS STRING) AS visitor_cookie_id,
             CAST(user_id AS BIGINT) AS user_id,
-            CAST(substring(visitor_cookie_id, 1, 2) AS STRING) AS vcid_first_two,
+            NULLIF(CAST(substring(visitor_cookie_id, 1, 2) AS STRING), '') AS vcid_first_two,
             CAST(seen_at AS TIMESTAMP) AS _scd_at,
             user_id AS _scd_sequence_1
         FROM source

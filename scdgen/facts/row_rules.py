@@ -108,7 +108,7 @@ def read_rows(spec: Spec, fields: Mapping[str, Field], times: Times | None, part
     select = [
         f"spans.{sql.quote(column)}"
         if spec.source.join and column in spec.keys
-        else f"{convert(source.fragment(spec, column), spec.columns[column].type)} AS {sql.quote(column)}"
+        else f"{source.value(spec, column)} AS {sql.quote(column)}"
         for column in source.source_columns(spec)
     ]
     more = {"_scd_at": source.time_expression(spec)} if spec.source.effective_at is not None else {}

@@ -53,6 +53,17 @@ def fragment(spec: Spec, column: str) -> sql.Fragment:
     return sql.expression(spec.column_source(column))
 
 
+def value(spec: Spec, name: str) -> str:
+    """Return the value of a column in its type, as the table gives it back.
+
+    A partition reads empty text back as NULL: written as it is, it would be another value in every later batch.
+    """
+    kind = spec.columns[name].type
+    text = convert(fragment(spec, name), kind)
+    is_changed = name in spec.table.partition_by and kind.startswith(("STRING", "VARCHAR"))
+    return f"NULLIF({text}, '')" if is_changed else text
+
+
 def source_columns(spec: Spec) -> list[str]:
     """Return the target's columns that come from a source row."""
     not_read = spec.derived

@@ -580,7 +580,9 @@ class Table(Model):
 
     format: Literal["delta"] = Field(default="delta", description="The format of the target.")
     partition_by: Names = Field(
-        default=(), description="Target columns; one that is derived from the key lets the MERGE skip other partitions."
+        default=(),
+        description="Target columns, in which empty text is NULL; one that is derived from the key lets the MERGE skip "
+        "other partitions.",
     )
     cluster_by: Names = Field(default=(), description="Target columns for liquid clustering; not with `partition_by`.")
     layout: Annotated[Literal["auto", "split", "cluster", "none"], Option(needs=Need.VERSIONS)] = Field(
