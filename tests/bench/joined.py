@@ -2,8 +2,9 @@
 
 ``by hand`` makes a table out of the spine: the starts and ends of all versions, the span from each to the next, and
 each span with the version of each table. It neither folds equal neighbours nor tests any rule, and replaces the whole
-table. ``run`` merges into an empty table; ``again`` merges what is stored already; ``since`` does so for the keys that
-changed after a time, one of a hundred.
+table. ``merged`` merges the same rows into an empty table, by key and start: the least that any MERGE takes. ``run``
+merges into an empty table; ``again`` merges what is stored already; ``since`` does so for the keys that changed after a
+time, one of a hundred.
 
     python -m tests.bench.joined [--keys N] [--versions N] [--rounds N]
 """
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 TABLES = ("customer", "address", "segment")
 CHANGED = 100  # one of this many keys has a version that starts after SINCE
 SINCE = "2020-01-01"
-TARGET, BY_HAND = "profile", "profile_by_hand"
+TARGET, BY_HAND, MERGED = "profile", "profile_by_hand", "profile_merged"
 
 
 def make_tables(spark: SparkSession, keys: int, versions: int) -> None:
@@ -51,8 +52,8 @@ def spec_text(target: str = TARGET) -> str:
     )
 
 
-def by_hand(spark: SparkSession) -> None:
-    """The spine join, as a new table."""
+def _spine() -> str:
+    """The rows of the spine join."""
     times = " UNION ".join(
         f"SELECT id, valid_from AS at FROM {SCHEMA}.{table} "
         f"UNION SELECT id, valid_to FROM {SCHEMA}.{table} WHERE valid_to IS NOT NULL"
@@ -64,17 +65,34 @@ def by_hand(spark: SparkSession) -> None:
         for table in TABLES
     )
     values = ", ".join(f"{table}.value AS {table}" for table in TABLES)
-    spark.sql(
-        f"CREATE OR REPLACE TABLE {SCHEMA}.{BY_HAND} USING DELTA AS WITH spine AS ({times}), "
+    return (
+        f"WITH spine AS ({times}), "
         f"spans AS (SELECT id, at AS valid_from, LEAD(at) OVER (PARTITION BY id ORDER BY at) AS valid_to FROM spine) "
         f"SELECT s.id, {values}, s.valid_from, s.valid_to, s.valid_to IS NULL AS is_current FROM spans AS s {joins}"
     )
 
 
+def by_hand(spark: SparkSession) -> None:
+    """The spine join, as a new table."""
+    spark.sql(f"CREATE OR REPLACE TABLE {SCHEMA}.{BY_HAND} USING DELTA AS {_spine()}")
+
+
+def merge_by_hand(spark: SparkSession) -> None:
+    """The spine join, merged into a new table with deletion vectors like one of scdgen's."""
+    spark.sql(
+        f"CREATE OR REPLACE TABLE {SCHEMA}.{MERGED} USING DELTA TBLPROPERTIES ('delta.enableDeletionVectors' = 'true') "
+        f"AS SELECT * FROM ({_spine()}) WHERE FALSE"
+    )
+    spark.sql(
+        f"MERGE INTO {SCHEMA}.{MERGED} AS t USING ({_spine()}) AS s ON t.id = s.id AND t.valid_from = s.valid_from "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    ).collect()
+
+
 def measure(spark: SparkSession, rounds: int) -> dict[str, Measured]:
     """On prepared tables, in interleaved rounds after one that warms up."""
     spec, runner = load_spec_text(spec_text()), Runner(spark)
-    found = {name: Measured() for name in ("by hand", "run", "again", "since")}
+    found = {name: Measured() for name in ("by hand", "merged", "run", "again", "since")}
 
     def timed(name: str, number: int) -> None:
         if name == "run":
@@ -82,6 +100,8 @@ def measure(spark: SparkSession, rounds: int) -> dict[str, Measured]:
         begin = time.monotonic()
         if name == "by hand":
             by_hand(spark)
+        elif name == "merged":
+            merge_by_hand(spark)
         else:
             result = runner.run(spec, params={"since": SINCE} if name == "since" else {})
             written = result.inserted + result.updated + result.deleted
@@ -91,7 +111,7 @@ def measure(spark: SparkSession, rounds: int) -> dict[str, Measured]:
 
     for number in range(rounds + 1):
         runs = ("run", "since", "again")
-        for name in ("by hand", *runs) if number % 2 else (*runs, "by hand"):
+        for name in ("by hand", "merged", *runs) if number % 2 else (*runs, "merged", "by hand"):
             timed(name, number)
         assert number or same(spark, TARGET, BY_HAND), "the two tables differ"
     return found

@@ -39,11 +39,15 @@ def start_of(number: int) -> str:
     return f"TIMESTAMPADD(DAY, {number}, TIMESTAMP '2020-01-01')"
 
 
-def spec_of(table: str, options: str = "", values: Sequence[str] = VALUES) -> Spec:
-    """What a user would write for such a feed, or for some of its values; ``options`` are more lines of the spec."""
+def spec_of(table: str, options: str = "", values: Sequence[str] = VALUES, extract: bool = False) -> Spec:
+    """What a user would write for such a feed, or for some of its values; ``options`` are more lines of the spec.
+
+    ``extract``: the source is a full extract.
+    """
     columns = ", ".join(f"{name}: string" for name in values)
+    feed = "feed: snapshot" if extract else "effective_at: at"
     return load_spec_text(
-        f"target: {table}\npattern: scd2\nsource: {{table: nowhere, effective_at: at}}\nkeys: [id]\n"
+        f"target: {table}\npattern: scd2\nsource: {{table: nowhere, {feed}}}\nkeys: [id]\n"
         f"columns: {{id: bigint, {columns}}}\n{options}\n"
     )
 
