@@ -24,10 +24,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scdgen import load_spec_text, render
+from scdgen.engine.session import set_while
 from scdgen.sql.tokens import split_statements
 from tests.bench import joined
 from tests.bench.data import SCHEMA, Size, make_batch, make_history, names, spec_text
-from tests.bench.history import Measured, clone, same
+from tests.bench.history import Measured, clone, merge_script, same
 from tests.bench.methods import BATCH, OLD
 from tests.bench.session import ROOT
 from tests.bench.snapshot import EXTRACT, make_extract
@@ -66,7 +67,7 @@ class Case:
             joined.make_tables(spark, size.keys, size.versions)
             _make_empty(spark, self.spec_text(OLD), OLD)
             if not self.empty:
-                _merge(spark, render(load_spec_text(self.spec_text(OLD))).merge)
+                merge_script(spark, render(load_spec_text(self.spec_text(OLD))).merge)
             return
         make_history(spark, size, OLD)
         if self.feed == "snapshot":
@@ -95,10 +96,10 @@ CASES = {
     "joined again": Case(Size(keys=250_000), feed="join"),
 }
 NODES = "Exchange", "Sort", "FileScan"
-CONSTRAINTS = "spark.sql.constraintPropagation.enabled"
 _RENDER = """
 import sys
 from scdgen import load_spec_text, render
+from scdgen.engine.session import set_while
 print(render(load_spec_text(sys.stdin.read())).merge)
 """
 
@@ -123,11 +124,6 @@ def _make_empty(spark: SparkSession, text: str, table: str) -> None:
         spark.sql(statement)
 
 
-def _merge(spark: SparkSession, script: str) -> None:
-    for statement in split_statements(script):
-        spark.sql(statement).collect()
-
-
 def list_work(spark: SparkSession, script: str) -> str:
     """How many exchanges, sorts and scans the source of a MERGE plans.
 
@@ -136,9 +132,8 @@ def list_work(spark: SparkSession, script: str) -> str:
     """
     found = re.search(r"^MERGE INTO .*? USING \((.*?)^\) AS s$", script, re.DOTALL | re.MULTILINE)
     assert found, script
-    spark.conf.set(CONSTRAINTS, "false")
-    plan = spark.sql(f"EXPLAIN {found[1]}").collect()[0][0]
-    spark.conf.unset(CONSTRAINTS)
+    with set_while(spark, {"spark.sql.constraintPropagation.enabled": "false"}):
+        plan = spark.sql(f"EXPLAIN {found[1]}").collect()[0][0]
     counts = (len(re.findall(rf"^[\s:+|-]*(?:\*?\(\d+\) )?{node}\b", plan, re.MULTILINE)) for node in NODES)
     return " / ".join(map(str, counts))
 
@@ -155,7 +150,7 @@ def measure(spark: SparkSession, checkout: Path, case: Case, rounds: int) -> tup
         for table in sorted(texts, reverse=number % 2 == 0):
             clone(spark, table)
             begin = time.monotonic()
-            _merge(spark, texts[table])
+            merge_script(spark, texts[table])
             if number:
                 found[table].seconds.append(time.monotonic() - begin)
         if not number:

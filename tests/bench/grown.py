@@ -25,9 +25,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from scdgen import Runner, Spec, render
-from scdgen.sql.tokens import split_statements
+from scdgen.engine.jvm import FEW_ROWS, QUICK
 from tests.bench.data import SCHEMA
-from tests.bench.history import clone
+from tests.bench.history import clone, merge_script
 from tests.bench.session import FOLDER, bench_session
 from tests.support.grown import VALUES, Feed, all_files, create_upserted, opened_files, spec_of, start_of, upsert
 
@@ -35,12 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 # Growing is not timed, and for such batches Spark takes longer to compile and replan than to compute.
-GROWING = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.partitions": "1",
-}
+GROWING = {name: FEW_ROWS[name] for name in FEW_ROWS.keys() - QUICK.keys()} | {"spark.sql.shuffle.partitions": "1"}
 EVERY = 20  # batches between the OPTIMIZE of --layouts
 LATE = 50  # batches between a late change and its batch
 TAKEN = "snapshot: {taken_at: \"TIMESTAMP '2026-01-01'\"}"
@@ -123,19 +118,8 @@ def grow(spark: SparkSession, one: Grown, feed: Feed, numbers: range, checkpoint
         reader = spark.readStream.format("delta").option("maxFilesPerTrigger", 1)
         Runner(spark).stream(one.spec(), reader.table(f"{SCHEMA}.fed"), checkpoint).awaitTermination()
         return
-    statements: list[str] = []
-    if one.options is not None:
-        script = render(one.spec())
-        statements = split_statements(script.merge)
-        for statement in split_statements(script.create):
-            spark.sql(statement)
     for number in numbers:
-        if one.options is None:
-            one.bring(feed.rows(spark, number))
-        else:  # what a run sends, without its own queries
-            feed.rows(spark, number).createOrReplaceTempView("nowhere")
-            for statement in statements:
-                spark.sql(statement).collect()
+        one.bring(feed.rows(spark, number))
         if one.every and (number + 1) % one.every == 0:
             spark.sql(f"OPTIMIZE {SCHEMA}.{one.table}").collect()
 
@@ -206,11 +190,10 @@ def count_conflicts(spark: SparkSession, one: Grown, feed: Feed, number: int, ro
     """Count the pairs of MERGEs, begun at once in two sessions for even and for odd keys, of which one conflicts."""
     rows = feed.rows(spark, number)
 
-    def merge(session: SparkSession, rest: int) -> bool:
+    def conflicts(session: SparkSession, rest: int) -> bool:
         session.table(f"{SCHEMA}.one_more").where(f"id % 2 = {rest}").createOrReplaceTempView("nowhere")
         try:
-            for statement in split_statements(render(one.spec("one_round")).merge):
-                session.sql(statement).collect()
+            merge_script(session, render(one.spec("one_round")).merge)
         except Exception as error:
             if "CONCURRENT" not in str(error).upper():
                 raise
@@ -222,7 +205,7 @@ def count_conflicts(spark: SparkSession, one: Grown, feed: Feed, number: int, ro
     for _ in range(rounds):
         clone(spark, "one_round", one.table)
         with ThreadPoolExecutor(2) as pool:
-            found += any(pool.map(merge, [spark.newSession() for _ in range(2)], range(2)))
+            found += any(pool.map(conflicts, [spark.newSession() for _ in range(2)], range(2)))
     return found
 
 

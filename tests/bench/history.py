@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scdgen.sql.tokens import split_statements
 from tests.bench.data import SCHEMA, Size, make_batch, make_history, make_plain, make_result
 from tests.bench.methods import BATCH, METHODS, OLD, PLAIN, RESULT, Method, rival_methods, scdgen
 from tests.bench.rivals import make_dbt, make_sqlmesh
@@ -46,6 +47,12 @@ def clone(spark: SparkSession, table: str, of: str = OLD) -> None:
     """A shallow clone: a new table over the same files."""
     spark.sql(f"DROP TABLE IF EXISTS {SCHEMA}.{table}")
     spark.sql(f"CREATE TABLE {SCHEMA}.{table} SHALLOW CLONE {SCHEMA}.{of}")
+
+
+def merge_script(spark: SparkSession, script: str) -> None:
+    """Send the statements of a merge.sql."""
+    for statement in split_statements(script):
+        spark.sql(statement).collect()
 
 
 def metrics(spark: SparkSession, table: str) -> dict[str, str]:
