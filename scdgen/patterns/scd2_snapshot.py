@@ -123,6 +123,15 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot.sql.j2"):
         return len(self.filled) > 1
 
     @property
+    def named(self) -> tuple[str, ...]:
+        """Return what the step ``compared`` computes of a row before its columns, because several of them need it."""
+        return (
+            *(("_scd_withdrawn",) if self.own_time else ()),
+            *(("_scd_again",) if self.folds else ()),
+            *(("_scd_same",) if self.keeps_compared else ()),
+        )
+
+    @property
     def carried(self) -> tuple[str, ...]:
         """Return the columns that the step ``kept`` hands on, besides those of the table."""
         return (
