@@ -632,6 +632,8 @@ def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
             yield (*place, name), f"unknown: '{name}' is not a column of the spec{hint}"
         elif value is None:
             continue
+        elif value_text(value) == "" and name in spec.table.partition_by:
+            yield (*place, name), f"unknown: '{name}' is in partition_by, where empty text is NULL; write another value"
         elif column.type.startswith((*NESTED, "BINARY")):
             yield (*place, name), f"unknown: '{name}' is {column.type}, which has no literal; leave it out"
         elif form := find_form(value_text(value), column.type):
