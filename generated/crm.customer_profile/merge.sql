@@ -141,7 +141,7 @@ MERGE INTO crm.customer_profile AS t USING (
             END
     ),
     folded AS (
-        -- The end and untracked values of a version are those of its last row, before the next version begins.
+        -- From the last row of a version, before the next begins: its end.
         SELECT
             id, name, address, segment, _scd_at,
             LEAD(_scd_before._scd_until, 1, _scd_last._scd_until) OVER by_key AS _scd_until

@@ -42,7 +42,7 @@ FROM neighbours
         'one_current', _scd_one_current,
         -- no version begins before the one before it has ended.
         'no_overlap', _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until),
-        -- a version ends where the next begins, unless a delete closed it.
+        -- a version ends where the next begins.
         'contiguous', _scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next),
         -- no two versions of a key begin at one time.
         'unique_start', _scd_unique_start,

@@ -135,7 +135,7 @@ MERGE INTO retail.dim_customer AS t USING (
             END
     ),
     folded AS (
-        -- The end and untracked values of a version are those of its last row, before the next version begins.
+        -- From the last row of a version, before the next begins: its end.
         SELECT
             customer_id, name, segment, street, city, _scd_at,
             LEAD(_scd_before._scd_until, 1, _scd_last._scd_until) OVER by_key AS _scd_until

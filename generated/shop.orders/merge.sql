@@ -77,7 +77,7 @@ MERGE INTO shop.orders AS t USING (
             END
     ),
     folded AS (
-        -- The end and untracked values of a version are those of its last row, before the next version begins.
+        -- From the last row of a version, before the next begins: its end and untracked values.
         SELECT
             order_id, status, _scd_at,
             LEAD(_scd_ended.note, 1, _scd_last.note) OVER by_key AS note,

@@ -70,7 +70,7 @@ VERSION_CHECKS = (
     Check(
         "contiguous",
         "neighbours",
-        why="a version ends where the next begins, unless a delete closed it.",
+        why="a version ends where the next begins.",
         hint=(
             "usually a version deleted or an end set by hand, or written with another gap than history.gap; "
             "end the version where the next begins, or put back what is missing"

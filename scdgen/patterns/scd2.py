@@ -291,10 +291,13 @@ class Scd2(Pattern):
         by_run = "the flag has one of its two values."
         nulls = "no column that every version must have is NULL." if needed else "no key and no start is NULL."
         known = {check.name: check for check in VERSION_CHECKS}
+        contiguous = known["contiguous"]
+        if may_delete:
+            contiguous = replace(contiguous, why="a version ends where the next begins, unless a delete closed it.")
         listed = [
             replace(known["one_current"], columns=keys),
             known["no_overlap"],
-            known["contiguous"] if gap_action or not may_delete else None,
+            contiguous if gap_action or not may_delete else None,
             replace(known["unique_start"], columns=(*keys, times.start)),
             replace(known["unique_surrogate_key"], columns=(columns["surrogate_key"],))
             if spec.history.surrogate_type == "bigint"
