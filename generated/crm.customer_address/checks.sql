@@ -8,7 +8,7 @@ WITH judged AS (
         *,
         t.end_date <= t.start_date
             AS _scd_end_after_start,
-        NOT (t.is_current <=> (t.end_date IS NULL))
+        t.is_current IS DISTINCT FROM (t.end_date IS NULL)
             AS _scd_flag_matches_end,
         t.id IS NULL
             OR t.start_date IS NULL

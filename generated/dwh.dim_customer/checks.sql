@@ -11,18 +11,15 @@ WITH judged AS (
             OR t.end_date > DATE '9999-12-31'
             OR t.start_date >= DATE '9999-12-31'
             AS _scd_end_after_start,
-        NOT (t.current_flag <=> CASE WHEN t.end_date = DATE '9999-12-31' THEN 'Y' ELSE 'N' END)
+        t.current_flag IS DISTINCT FROM CASE WHEN t.end_date = DATE '9999-12-31' THEN 'Y' ELSE 'N' END
             AS _scd_flag_matches_end,
         t.region IS NULL
             OR t.customer_no IS NULL
             OR t.start_date IS NULL
             AS _scd_key_not_null,
-        NOT (
-            t.row_hash
-                <=> SHA2(
-                    TO_JSON(STRUCT(address, CAST(birth_date AS STRING) AS birth_date), MAP('ignoreNullFields', 'true')),
-                    256
-                )
+        t.row_hash IS DISTINCT FROM SHA2(
+            TO_JSON(STRUCT(address, CAST(birth_date AS STRING) AS birth_date), MAP('ignoreNullFields', 'true')),
+            256
         )
             AS _scd_hash_matches,
         NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY AS _scd_until,

@@ -8,7 +8,7 @@ WITH judged AS (
         *,
         t.valid_to <= t.valid_from
             AS _scd_end_after_start,
-        NOT (t.is_current <=> (t.valid_to IS NULL))
+        t.is_current IS DISTINCT FROM (t.valid_to IS NULL)
             AS _scd_flag_matches_end,
         t.order_id IS NULL
             OR t.valid_from IS NULL

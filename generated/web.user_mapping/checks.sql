@@ -8,7 +8,7 @@ WITH judged AS (
         *,
         t.valid_end_date + INTERVAL '1' MICROSECOND <= t.valid_start_date
             AS _scd_end_after_start,
-        NOT (t.is_current <=> (t.valid_end_date IS NULL))
+        t.is_current IS DISTINCT FROM (t.valid_end_date IS NULL)
             AS _scd_flag_matches_end,
         t.visitor_cookie_id IS NULL
             OR t.valid_start_date IS NULL

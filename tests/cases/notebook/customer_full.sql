@@ -225,7 +225,7 @@ WITH judged AS (
             OR t.expiry_ts > TIMESTAMP '9999-12-31 23:59:59.999 UTC'
             OR t.effective_ts >= TIMESTAMP '9999-12-31 23:59:59.999 UTC'
             AS _scd_end_after_start,
-        NOT (t.is_current <=> CASE WHEN t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC' THEN 1 ELSE 0 END)
+        t.is_current IS DISTINCT FROM CASE WHEN t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC' THEN 1 ELSE 0 END
             AS _scd_flag_matches_end,
         t.customer_no IS NULL
             OR t.effective_ts IS NULL
