@@ -1,0 +1,57 @@
+-- shop.price_list: Prices with their history, from a nightly list that says from when each is valid, some of them later
+-- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
+-- Generated from specs/price_list.yml. To change it, edit the spec and run `scdgen generate`.
+
+WITH judged AS (
+    -- Each row by itself. What a window carries is computed before it.
+    SELECT
+        *,
+        t.valid_to <= t.valid_from
+            AS _scd_end_after_start,
+        t.is_current IS DISTINCT FROM (t.valid_to IS NULL)
+            AS _scd_flag_matches_end,
+        t.product_id IS NULL
+            OR t.valid_from IS NULL
+            AS _scd_key_not_null,
+        t.valid_to AS _scd_until,
+        STRUCT(t.price, t.currency) AS _scd_state
+    FROM shop.price_list AS t
+),
+neighbours AS (
+    -- Each row with the next of its key, and whether it is the second where there should be one.
+    SELECT
+        *,
+        LEAD(t.valid_from) OVER by_key AS _scd_next,
+        LEAD(t._scd_state) OVER by_key <=> t._scd_state AS _scd_same,
+        (t.valid_to IS NULL)
+            AND COUNT_IF(t.valid_to IS NULL) OVER (
+                PARTITION BY t.product_id ORDER BY t.valid_from, t.valid_to
+                ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+            ) = 2 AS _scd_one_current,
+        ROW_NUMBER() OVER (
+            PARTITION BY t.product_id, t.valid_from ORDER BY t.valid_from, t.valid_to
+        ) = 2 AS _scd_unique_start
+    FROM judged AS t
+    WINDOW by_key AS (PARTITION BY t.product_id ORDER BY t.valid_from, t.valid_to)
+)
+SELECT check_name, COUNT(*) AS broken_rows, MIN(TO_JSON(STRUCT(product_id, valid_from))) AS sample
+FROM neighbours
+    LATERAL VIEW STACK(
+        7,
+        -- at most one open version per key.
+        'one_current', _scd_one_current,
+        -- no version begins before the one before it has ended.
+        'no_overlap', _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until),
+        -- no two versions of a key begin at one time.
+        'unique_start', _scd_unique_start,
+        -- a version ends after it begins.
+        'end_after_start', _scd_end_after_start,
+        -- no two adjoining versions are equal.
+        'no_repeat', _scd_next = _scd_until AND _scd_same,
+        -- the flag agrees with the end.
+        'flag_matches_end', _scd_flag_matches_end,
+        -- no key and no start is NULL.
+        'key_not_null', _scd_key_not_null
+    ) p AS check_name, is_broken
+WHERE is_broken
+GROUP BY check_name;

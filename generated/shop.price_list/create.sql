@@ -1,0 +1,26 @@
+-- shop.price_list: Prices with their history, from a nightly list that says from when each is valid, some of them later
+-- Creates the table if it does not exist.
+-- Generated from specs/price_list.yml. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS shop;
+
+CREATE TABLE IF NOT EXISTS shop.price_list (
+    product_id BIGINT NOT NULL,
+    price DECIMAL(10, 2),
+    currency STRING,
+    valid_from TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
+    valid_to TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
+    is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
+)
+USING DELTA
+-- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
+PARTITIONED BY (is_current)
+COMMENT 'Prices with their history, from a nightly list that says from when each is valid, some of them later'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["product_id"]',
+    'scdgen.time_zone' = 'UTC',
+    'scdgen.history' = 'timestamp',
+    'scdgen.tracked' = '["price", "currency"]'
+);
