@@ -204,6 +204,10 @@ def _translate(query: str, target: tuple[str, ...], more: Mapping[str, str]) -> 
                 for name, field in fields
             )
             node.replace(exp.func("NAMED_STRUCT", *(part for pair in pairs for part in pair)))
+        # Nor MAX_BY and MIN_BY: the value of the last or first row is the same.
+        elif isinstance(node, exp.ArgMax | exp.ArgMin):
+            ordered = exp.Order(this=node.this, expressions=[exp.Ordered(this=node.expression)])
+            node.replace((exp.LastValue if isinstance(node, exp.ArgMax) else exp.FirstValue)(this=ordered))
         elif isinstance(node, exp.Cast) and (zone := _ZONES.get(node.to.this.name)):
             # Otherwise nanoseconds, which do not reach the year 9999. A literal of the SQL names its zone.
             value = exp.Literal.string(node.this.name.removesuffix(" UTC")) if node.this.is_string else node.this
