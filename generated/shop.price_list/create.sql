@@ -1,4 +1,4 @@
--- shop.price_list: Prices with their history, from a nightly list that says from when each is valid, some of them later
+-- shop.price_list: Price history, from a nightly list that also announces future prices
 -- Creates the table if it does not exist.
 -- Generated from specs/price_list.yml. To change it, edit the spec and run `scdgen generate`.
 
@@ -15,7 +15,7 @@ CREATE TABLE IF NOT EXISTS shop.price_list (
 USING DELTA
 -- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
 PARTITIONED BY (is_current)
-COMMENT 'Prices with their history, from a nightly list that says from when each is valid, some of them later'
+COMMENT 'Price history, from a nightly list that also announces future prices'
 TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd2',

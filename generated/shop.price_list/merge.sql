@@ -1,4 +1,4 @@
--- shop.price_list: Prices with their history, from a nightly list that says from when each is valid, some of them later
+-- shop.price_list: Price history, from a nightly list that also announces future prices
 -- Compares a full extract with the current versions: a new or returning key opens a version, a changed key closes its
 -- version and opens another, a missing key closes its version. A version that begins after the extract is withdrawn if
 -- its key is missing or has another time. Load extracts in the order of their times. Stops and writes nothing if a key

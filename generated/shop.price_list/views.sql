@@ -1,4 +1,4 @@
--- shop.price_list: Prices with their history, from a nightly list that says from when each is valid, some of them later
+-- shop.price_list: Price history, from a nightly list that also announces future prices
 -- Views of the table.
 -- Generated from specs/price_list.yml. To change it, edit the spec and run `scdgen generate`.
 

@@ -54,14 +54,9 @@ def fragment(spec: Spec, column: str) -> sql.Fragment:
 
 
 def value(spec: Spec, name: str) -> str:
-    """Return the value of a column in its type, as the table gives it back.
-
-    A partition reads empty text back as NULL: written as it is, it would be another value in every later batch.
-    """
-    kind = spec.columns[name].type
-    text = convert(fragment(spec, name), kind)
-    is_changed = name in spec.table.partition_by and kind.startswith(("STRING", "VARCHAR"))
-    return f"NULLIF({text}, '')" if is_changed else text
+    """Return the value of a column in its type, as the table gives it back: another would be a change each time."""
+    text = convert(fragment(spec, name), spec.columns[name].type)
+    return f"NULLIF({text}, '')" if spec.loses_empty_text(name) else text
 
 
 def source_columns(spec: Spec) -> list[str]:

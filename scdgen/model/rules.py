@@ -632,7 +632,7 @@ def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
             yield (*place, name), f"unknown: '{name}' is not a column of the spec{hint}"
         elif value is None:
             continue
-        elif value_text(value) == "" and name in spec.table.partition_by:
+        elif value_text(value) == "" and spec.loses_empty_text(name):
             yield (*place, name), f"unknown: '{name}' is in partition_by, where empty text is NULL; write another value"
         elif column.type.startswith((*NESTED, "BINARY")):
             yield (*place, name), f"unknown: '{name}' is {column.type}, which has no literal; leave it out"

@@ -1136,6 +1136,10 @@ class Spec(Model):
         """Return ``late_arriving``, by default that of the feed."""
         return self.late_arriving or ("fail" if self.reads_snapshot else "apply")
 
+    def loses_empty_text(self, column: str) -> bool:
+        """Return whether the table gives empty text of a column back as NULL, as Delta does in a partition."""
+        return column in self.table.partition_by and self.columns[column].type.startswith(("STRING", "VARCHAR"))
+
     @property
     def partitions(self) -> tuple[str, ...]:
         """Return the columns that create.sql partitions the table by: ``partition_by``, or the flag by ``layout``."""

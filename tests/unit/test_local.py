@@ -187,6 +187,20 @@ def test_what_might_differ_is_left_to_spark(folder: Path) -> None:
         read_versions(tables, of_maps, VersionFilter())
 
 
+def test_equal_neighbours_are_one_version_without_spark(folder: Path) -> None:
+    keep = SPEC.replace("pattern: scd2", "pattern: scd2\nunchanged: keep").replace("Customer", "kept")
+    days = [dt.datetime(2024, 1, day, tzinfo=UTC) for day in (1, 2, 3)]
+    ends = [*(day - dt.timedelta(milliseconds=1) for day in days[1:]), OPEN]
+    given = zip(("Ann", "Ann", None), days, ends, (False, False, True), strict=True)
+    table = rows(*((1, name, None, None, None, None, *times) for name, *times in given))
+    write_deltalake("warehouse/crm.db/kept", table)
+    read = read_versions(LocalTables("warehouse", Compiler()), load_spec_text(keep), VersionFilter())
+    assert [(row["name"], row["valid_from"], row["valid_to"], row["is_current"]) for row in read.rows] == [
+        ("Ann", "2024-01-01 00:00:00", "2024-01-02 23:59:59.999", False),
+        (None, "2024-01-03 00:00:00", "9999-12-31 23:59:59.999", True),
+    ]
+
+
 @pytest.mark.parametrize("given", [("--conf", "spark.sql.ansi.enabled=true"), ("--remote", "sc://nowhere"), ()])
 def test_spark_reads_the_rest(folder: Path, given: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     def start(*settings: Any) -> Any:
