@@ -17,7 +17,7 @@ INPUTS ?= 100000
 TIMES ?= 10
 BATCHES ?= 200
 
-.PHONY: help demo demo-visitor demo-sales check test test-long lint types imports unit spark long sqlfluff wheel dist seeds fuzz fuzz-specs crash writers lowest matrix dbt orchestrators bench docs test-docs site pins format clean
+.PHONY: help demo demo-visitor demo-sales check test test-long lint types imports unit spark long sqlfluff wheel dist seeds fuzz fuzz-specs crash writers lowest matrix dbt orchestrators histories bench docs test-docs site pins format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
@@ -25,7 +25,7 @@ help:
 	@echo "make demo-sales  orders with the segment that customers had and have: revenue both ways, and why it differs"
 	@echo "make check   lint, types, import contracts, generated files, tests without Spark, rows on DuckDB (10 to 13 minutes)"
 	@echo "make test    make check, and a hundred tests on Spark; prints how long it took"
-	@echo "make test-long  everything else: the long tests, and all targets from here to make orchestrators but make fuzz (three hours)"
+	@echo "make test-long  everything else: the long tests, and all targets from here to make histories but make fuzz (8 hours, and a day for make histories)"
 	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
 	@echo "make wheel   the wheel, built and installed in an empty environment"
 	@echo "make dist    sdist and wheel in dist/, checked by twine and check-wheel-contents, as for a release"
@@ -40,6 +40,7 @@ help:
 	@echo "make matrix  the core of the tests on Spark 3.5, 4.0, 4.1 and 4.2 and the pairs of Fabric and EMR, each in an environment of its own (45 minutes)"
 	@echo "make dbt     the package for dbt with dbt 1.10, 1.11 and 1.12, each in an environment of its own"
 	@echo "make orchestrators  the examples for Airflow and Dagster, each in an environment of its own"
+	@echo "make histories  20,000 random histories on DuckDB, and 200 random specs on Spark in 12 environments each (a day)"
 	@echo "make docs    fills the pages: files, options, and what their commands print (on Spark)"
 	@echo "make pins    the versions and hashes that the GitHub Action installs, as the index has them today"
 	@echo "make bench   measurements, side by side in one run (over an hour on 2 cores); PARTS='history replay' chooses some"
@@ -90,14 +91,19 @@ spark: $(JARS)
 
 test-long: INPUTS = 20000
 test-long: BATCHES = 50
-test-long: sqlfluff wheel dist site long seeds fuzz-specs test-docs crash writers lowest matrix dbt orchestrators
+test-long: sqlfluff wheel dist site long seeds fuzz-specs test-docs crash writers lowest matrix dbt orchestrators histories
 
 # The long tests have more than one partition.
 TWO := --setting spark.sql.shuffle.partitions=2 --setting spark.default.parallelism=2
+HISTORIES := tests/unit/test_duck_random.py tests/unit/test_rewind.py tests/long/test_random_environments.py
 
 long: $(JARS)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m 'long and not more' $(TWO)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m 'long and not more' $(TWO) $(HISTORIES:%=--ignore=%)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m more tests/spark
+
+# Last and apart from the others: what takes a day should not keep the rest from being run.
+histories: $(JARS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m long $(TWO) $(HISTORIES)
 
 RANDOM_TESTS := tests/spark/test_random.py tests/spark/test_recorded.py::test_random_histories \
 	tests/spark/test_plan.py::test_a_plan_is_what_the_run_does

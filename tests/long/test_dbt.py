@@ -66,7 +66,8 @@ def _expect(spark: SparkSession, place: str, load: Load, spec: Spec) -> None:
     dbt = _columns(load.dbt, types)
     wanted = _columns(load.scdgen, types) or dbt
     assert wanted is not None
-    assert {*frame.columns} == {*wanted.columns, spec.history.surrogate_key}, place
+    assert spec.history.surrogate_key is not None
+    assert {*frame.columns} == {*wanted.columns, spec.history.surrogate_key.name}, place
     rows = collect(frame.select(*wanted.columns))
     if _sorted(wanted, types) != sorted(rows, key=repr):
         texts = [format_block(wanted.columns, found) for found in (_sorted(wanted, types), sorted(rows, key=repr))]
