@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import sqlglot
 from sqlglot import exp
@@ -13,7 +13,7 @@ from sqlglot.optimizer.annotate_types import annotate_types
 
 from scdgen import sql
 from scdgen.duck.known import EPOCHS, JSON_PATH, NAMES, TIME_TEXT, USERS, WORDS, UnknownError, require_known
-from scdgen.model.option import sql_texts
+from scdgen.model.option import Rows, sql_texts
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.sql.tokens import DIALECT
@@ -71,14 +71,13 @@ def require_known_spec(
         raise UnknownError(f"{spec.origin}: table.time_zone: {spec.time_zone}")
     if spec.source.path is not None and view is None:
         raise UnknownError(f"{spec.origin}: source.path: reading files")
-    if spec.quarantine and any("TIMESTAMP_NTZ" in column.type for column in spec.columns.values()):
-        raise UnknownError(f"{spec.origin}: quarantine: the JSON of a TIMESTAMP_NTZ")
     describe = functools.cache(describe)  # each text may name the same tables
     for found in sql_texts(spec):
         bound = found.fragment.text
         try:
             selects = found.place[-1] in {"where", "delete_when", "truncate_when"}
-            require_known_text(bound, lambda tree: _find_types(spec, tree, describe, view), selects)
+            named = [] if found.option.over is Rows.TARGET else _sources(spec, view)
+            require_known_text(bound, functools.partial(_find_types, spec, describe, named), selects)
             translate(bound)
         except UnknownError as error:
             raise UnknownError(f"{spec.origin}: {'.'.join(map(str, found.place))}: {error.what}") from error
@@ -164,18 +163,27 @@ def _split_call(text: str) -> list[list[sqlglot.Token]]:
     return found
 
 
+def _rows_of(tables: Iterable[tuple[str, ...]]) -> list[str]:
+    return [f"SELECT * FROM {sql.quote_parts(parts)}" for parts in tables]
+
+
+def _sources(spec: Spec, view: str | None) -> list[str]:
+    """Return the queries of the source's rows."""
+    named = [*filter(None, [view or spec.source.table]), *(joined.table for joined in spec.source.join.values())]
+    return [*_rows_of(map(sql.split_name, named)), *([spec.source.query] if spec.source.query and view is None else [])]
+
+
 def _find_types(
-    spec: Spec, tree: exp.Expr, describe: Callable[[str], Mapping[str, exp.DataType]], view: str | None
+    spec: Spec, describe: Callable[[str], Mapping[str, exp.DataType]], sources: Sequence[str], tree: exp.Expr
 ) -> dict[str, exp.DataType]:
-    """Return the type of each column that a text may name; a name with several types is left out."""
+    """Return the type of each column that a text may name; a name with several types is left out.
+
+    ``sources`` are the queries over whose rows an expression is; none if it is over those of the target.
+    """
     # List the tables and queries that the text may read.
     tables = [tuple(part.name for part in table.parts) for table in tree.find_all(exp.Table)]
-    queries: list[str] = []
-    if not isinstance(tree, exp.Query):
-        named = [*filter(None, [view or spec.source.table]), *(joined.table for joined in spec.source.join.values())]
-        tables += map(sql.split_name, named)
-        queries += [spec.source.query] if spec.source.query and view is None else []
-    queries += [f"SELECT * FROM {sql.quote_parts(parts)}" for parts in tables]
+    queries = [] if isinstance(tree, exp.Query) else [*sources]
+    queries += _rows_of(tables)
     listed = [(name, kind) for query in queries for name, kind in describe(query).items()]
     if not isinstance(tree, exp.Query) or not all(map(describe, queries)):  # the target, or a view, is made later
         known = {name.lower() for name, _ in listed}
