@@ -130,4 +130,6 @@ def _find_advice(spec: Spec, rule: str, what: str) -> str | None:
         return _CONFLICT_WITH_DELETES
     if rule == "null_time" and ("snapshot.taken_at" in what or "history.recorded.at" in what):
         return "give it a time"
+    if rule == "null_time" and "open end" in what:
+        return "fix the source, or set a later history.open_end"
     return ADVICE.get(rule)

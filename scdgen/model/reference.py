@@ -32,7 +32,7 @@ DEFAULTS = {
     "columns.*.from": "the same name",
     "history.is_current": "`is_current`",
     "table.properties": "deletion vectors on",
-    "on_delete": "`close`; scd1 `remove`",
+    "on_delete": "`close`; scd1 `remove`; scd0 `ignore`",
     "late_arriving": "`apply`; snapshots `fail`",
 }
 

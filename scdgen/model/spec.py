@@ -884,13 +884,13 @@ class Spec(Model):
     )
     on_delete: Literal["close", "mark", "ignore", "remove"] | None = Field(
         default=None,
-        description="scd2: `close`, `ignore`, or `mark`: a delete is a separate version with the last known "
+        description="scd2: `close`, `ignore`, or `mark`: a delete is a version with the last "
         "values; scd1: `remove`, `ignore`, or `mark`: a delete flags the row, which keeps its values.",
     )
     unchanged: Annotated[Literal["skip", "keep"], Option(needs=Need.VERSIONS)] = Field(
         default="skip",
         description="`skip`: a change that changes nothing opens no version; `keep`: every change is a version, so "
-        "that the table does not depend on the order in which changes arrive (with deletes: if `on_delete` is `mark`; "
+        "that changes of different times may arrive in any order (with deletes: if `on_delete` is `mark`; "
         "not with `nulls: ignore`, `nulls: fill` or `source.sets`).",
     )
     late_arriving: Annotated[
