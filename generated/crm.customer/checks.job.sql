@@ -46,8 +46,11 @@ SELECT
         ELSE 'every check holds'
     END AS result
 FROM (
-    SELECT check_name, COUNT(*) AS broken_rows, MIN(TO_JSON(STRUCT(id, valid_from))) AS sample
-    FROM neighbours
+    SELECT
+        p.check_name,
+        COUNT(*) AS broken_rows,
+        MIN(TO_JSON(STRUCT(t.id, CAST(t.valid_from AS STRING) AS valid_from))) AS sample
+    FROM neighbours AS t
         LATERAL VIEW STACK(
             8,
             -- at most one open version per key.
@@ -67,6 +70,6 @@ FROM (
             -- no key and no start is NULL.
             'key_not_null', _scd_key_not_null
         ) p AS check_name, is_broken
-    WHERE is_broken
-    GROUP BY check_name
+    WHERE p.is_broken
+    GROUP BY p.check_name
 );

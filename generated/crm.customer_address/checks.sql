@@ -34,8 +34,11 @@ neighbours AS (
     FROM judged AS t
     WINDOW by_key AS (PARTITION BY t.id ORDER BY t.start_date, t.end_date)
 )
-SELECT check_name, COUNT(*) AS broken_rows, MIN(TO_JSON(STRUCT(id, start_date))) AS sample
-FROM neighbours
+SELECT
+    p.check_name,
+    COUNT(*) AS broken_rows,
+    MIN(TO_JSON(STRUCT(t.id, t.start_date))) AS sample
+FROM neighbours AS t
     LATERAL VIEW STACK(
         8,
         -- at most one open version per key.
@@ -55,5 +58,5 @@ FROM neighbours
         -- no key and no start is NULL.
         'key_not_null', _scd_key_not_null
     ) p AS check_name, is_broken
-WHERE is_broken
-GROUP BY check_name;
+WHERE p.is_broken
+GROUP BY p.check_name;

@@ -1,16 +1,17 @@
 -- crm.customer_member: A row per version of a customer, and of those that only orders name so far
 -- Adds the keys that facts name and the table lacks, each as an inferred member: an open version from the earliest time
--- of its facts on, in which every column is NULL except the key. The source completes it. Run it before merge.sql. The
--- same facts again change nothing.
+-- of its facts on, in which every column of the source is NULL except the key. An earlier fact moves the start of a
+-- member that the source has not completed, and with it the surrogate key. Run it before merge.sql. The same facts
+-- again change nothing.
 -- Generated from specs/customer_member.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO crm.customer_member AS t USING (
     WITH source_rows AS (
         -- Keys and times of the facts, in the types of the table.
         SELECT
-            CAST(customer_id AS INT) AS id,
-            CAST(ordered_at AS TIMESTAMP) AS _scd_at
-        FROM sales.orders
+            CAST(f.customer_id AS INT) AS id,
+            CAST(f.ordered_at AS TIMESTAMP) AS _scd_at
+        FROM sales.orders AS f
     ),
     versions AS (
         -- One per key, from its earliest fact on. A fact without a key or a time infers nothing.
@@ -42,6 +43,12 @@ MERGE INTO crm.customer_member AS t USING (
         _scd_next IS NULL AS is_current,
         TRUE AS is_inferred
     FROM versions
+    WHERE
+        CASE
+            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_member: a time is not in the years 1 to 9999')
+            ELSE TRUE
+        END
 ) AS s
     ON t.id = s.id
 -- An earlier fact of an inferred member has arrived.

@@ -2,6 +2,12 @@
 -- Creates the table if it does not exist.
 -- Generated from specs/customer_segment.yml. To change it, edit the spec and run `scdgen generate`.
 
+-- A session with other times stops here: what is created below would keep them.
+SELECT CASE
+    WHEN TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+        THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_segment: needs TIMESTAMP_LTZ')
+END;
+
 CREATE SCHEMA IF NOT EXISTS crm;
 
 CREATE TABLE IF NOT EXISTS crm.customer_segment (

@@ -43,8 +43,11 @@ neighbours AS (
     FROM judged AS t
     WINDOW by_key AS (PARTITION BY t.region, t.customer_no ORDER BY t.start_date, t.end_date)
 )
-SELECT check_name, COUNT(*) AS broken_rows, MIN(TO_JSON(STRUCT(region, customer_no, start_date))) AS sample
-FROM neighbours
+SELECT
+    p.check_name,
+    COUNT(*) AS broken_rows,
+    MIN(TO_JSON(STRUCT(t.region, t.customer_no, t.start_date))) AS sample
+FROM neighbours AS t
     LATERAL VIEW STACK(
         9,
         -- at most one open version per key.
@@ -66,8 +69,8 @@ FROM neighbours
         -- the stored hash is that of the tracked columns.
         'hash_matches', _scd_hash_matches
     ) p AS check_name, is_broken
-WHERE is_broken
-GROUP BY check_name;
+WHERE p.is_broken
+GROUP BY p.check_name;
 
 -- birth_before_start: a check of the spec, whose query returns the rows that break it; at most a hundred of them.
 SELECT *

@@ -2,6 +2,12 @@
 -- Views of the table.
 -- Generated from specs/airports.yml. To change it, edit the spec and run `scdgen generate`.
 
+-- A session with other times stops here: what is created below would keep them.
+SELECT CASE
+    WHEN TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+        THEN RAISE_ERROR('[SCDGEN_SETTINGS] geo.airports: needs TIMESTAMP_LTZ')
+END;
+
 -- The open versions.
 CREATE OR REPLACE VIEW geo.airports_current AS
 SELECT

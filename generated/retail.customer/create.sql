@@ -2,6 +2,12 @@
 -- Creates the table if it does not exist.
 -- Generated from specs/sales/customer.yml. To change it, edit the spec and run `scdgen generate`.
 
+-- A session with other times stops here: what is created below would keep them.
+SELECT CASE
+    WHEN TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+        THEN RAISE_ERROR('[SCDGEN_SETTINGS] retail.customer: needs TIMESTAMP_LTZ')
+END;
+
 CREATE SCHEMA IF NOT EXISTS retail;
 
 CREATE TABLE IF NOT EXISTS retail.customer (

@@ -19,8 +19,11 @@ neighbours AS (
         ) = 2 AS _scd_unique_key
     FROM judged AS t
 )
-SELECT check_name, COUNT(*) AS broken_rows, MIN(TO_JSON(STRUCT(order_id))) AS sample
-FROM neighbours
+SELECT
+    p.check_name,
+    COUNT(*) AS broken_rows,
+    MIN(TO_JSON(STRUCT(t.order_id))) AS sample
+FROM neighbours AS t
     LATERAL VIEW STACK(
         2,
         -- one row per key.
@@ -28,5 +31,5 @@ FROM neighbours
         -- no key is NULL.
         'key_not_null', _scd_key_not_null
     ) p AS check_name, is_broken
-WHERE is_broken
-GROUP BY check_name;
+WHERE p.is_broken
+GROUP BY p.check_name;

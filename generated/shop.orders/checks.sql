@@ -35,8 +35,11 @@ neighbours AS (
     FROM judged AS t
     WINDOW by_key AS (PARTITION BY t.order_id ORDER BY t.valid_from, t.valid_to)
 )
-SELECT check_name, COUNT(*) AS broken_rows, MIN(TO_JSON(STRUCT(order_id, valid_from))) AS sample
-FROM neighbours
+SELECT
+    p.check_name,
+    COUNT(*) AS broken_rows,
+    MIN(TO_JSON(STRUCT(t.order_id, CAST(t.valid_from AS STRING) AS valid_from))) AS sample
+FROM neighbours AS t
     LATERAL VIEW STACK(
         8,
         -- at most one open version per key.
@@ -57,5 +60,5 @@ FROM neighbours
         -- no column that every version must have is NULL.
         'key_not_null', _scd_key_not_null
     ) p AS check_name, is_broken
-WHERE is_broken
-GROUP BY check_name;
+WHERE p.is_broken
+GROUP BY p.check_name;

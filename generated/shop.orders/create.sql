@@ -2,6 +2,12 @@
 -- Creates the table if it does not exist.
 -- Generated from specs/orders.yml. To change it, edit the spec and run `scdgen generate`.
 
+-- A session with other times stops here: what is created below would keep them.
+SELECT CASE
+    WHEN TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+        THEN RAISE_ERROR('[SCDGEN_SETTINGS] shop.orders: needs TIMESTAMP_LTZ')
+END;
+
 CREATE SCHEMA IF NOT EXISTS shop;
 
 CREATE TABLE IF NOT EXISTS shop.orders (

@@ -35,8 +35,11 @@ neighbours AS (
     FROM judged AS t
     WINDOW by_key AS (PARTITION BY t.visitor_cookie_id ORDER BY t.valid_start_date, t.valid_end_date)
 )
-SELECT check_name, COUNT(*) AS broken_rows, MIN(TO_JSON(STRUCT(visitor_cookie_id, valid_start_date))) AS sample
-FROM neighbours
+SELECT
+    p.check_name,
+    COUNT(*) AS broken_rows,
+    MIN(TO_JSON(STRUCT(t.visitor_cookie_id, CAST(t.valid_start_date AS STRING) AS valid_start_date))) AS sample
+FROM neighbours AS t
     LATERAL VIEW STACK(
         8,
         -- at most one open version per key.
@@ -56,8 +59,8 @@ FROM neighbours
         -- no key and no start is NULL.
         'key_not_null', _scd_key_not_null
     ) p AS check_name, is_broken
-WHERE is_broken
-GROUP BY check_name;
+WHERE p.is_broken
+GROUP BY p.check_name;
 
 -- start_lag: a check of the spec, whose query returns the rows that break it; at most a hundred of them.
 SELECT *

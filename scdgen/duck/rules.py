@@ -27,12 +27,16 @@ _UNKNOWN_TYPES = {exp.DType.VARIANT, exp.DType.OBJECT, exp.DType.INTERVAL}
 _SIZED = {exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.NCHAR, exp.DType.BPCHAR}
 _DAYS = {"DAY", "WEEK", "MONTH", "QUARTER", "YEAR"}
 _TRUNCATED = {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"}
+_MICROS = "'yyyy-MM-dd HH:mm:ss.SSSSSS'"
 # The options of TO_JSON -> how it writes times.
 _JSON_FORMS = {
     "": "%Y-%m-%dT%H:%M:%S.%gZ",
     "MAP('ignoreNullFields', 'true')": "%Y-%m-%dT%H:%M:%S.%gZ",
-    "MAP('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')": "%Y-%m-%d %H:%M:%S.%f",
-    "MAP('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timeZone', 'UTC')": "%Y-%m-%d %H:%M:%S.%f",
+    **{
+        f"MAP('timestampFormat', {_MICROS}{local}{zone})": "%Y-%m-%d %H:%M:%S.%f"
+        for local in ("", f", 'timestampNTZFormat', {_MICROS}")
+        for zone in ("", ", 'timeZone', 'UTC'")
+    },
 }
 # Parts of a pattern of times, and the texts that Spark reads with them; the second ones only write.
 _READ = {

@@ -6,9 +6,12 @@ from dataclasses import dataclass, replace
 
 from scdgen import sql
 from scdgen.facts.base import Facts, Head
+from scdgen.facts.columns import cast
+from scdgen.facts.environment import Environment
 from scdgen.facts.history import Times
 from scdgen.facts.recorded import Recorded, rows_of_now
 from scdgen.model.spec import Spec
+from scdgen.sql.layout import named_as
 
 
 @dataclass(frozen=True)
@@ -170,6 +173,15 @@ class Checks(Facts, template="checks.sql.j2"):
     """The expression for that hash; ``None`` without the column."""
     recorded: Recorded | None = None
     """The columns of ``history.recorded``; ``None`` without them."""
+    environment: Environment | None = None
+    """The rules for the session; ``None`` if it makes no difference."""
+
+    @property
+    def shown_start(self) -> str:
+        """Return the start of a row as a sample shows it: JSON would cut a time to milliseconds."""
+        assert self.times is not None
+        start = self.times.start
+        return named_as(cast(f"t.{start}", "STRING"), start) if self.times.type == "TIMESTAMP" else f"t.{start}"
 
     @property
     def now(self) -> str:

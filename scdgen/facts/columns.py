@@ -280,7 +280,9 @@ def _hash_text(name: str, kind: str) -> str:
         return f"FORMAT_NUMBER({name}, {scale})"  # a cast returns 1E-10 or 0.0000000001, depending on ANSI mode
     if kind == "BINARY":
         return f"HEX({name})"
-    options = "MAP('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timeZone', 'UTC')"
+    # Spark writes only milliseconds by default. Other types keep the options, and so the hashes, that they have.
+    local = ", 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'" if "TIMESTAMP_NTZ" in kind else ""
+    options = f"MAP('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'{local}, 'timeZone', 'UTC')"
     if kind.startswith(("STRUCT", "ARRAY", "MAP")):
         return f"TO_JSON({comparable(name, kind, options)}, {options})"
     if kind == "VARIANT":

@@ -101,12 +101,15 @@ class Times:
 
         Days are calendar days: if the clock was changed on the day before, it may have no 02:30.
         """
+        return f"{self.after(self.before(start))} <> {start}" if self.has_days else None
+
+    @property
+    def has_days(self) -> bool:
+        """Whether the gap is of days, which are longer or shorter where the session's clock is changed."""
         if self.type != "TIMESTAMP" or self.history.gap is None:
-            return None
+            return False
         amount, unit = str(self.history.gap).split()
-        if int(amount) * _SECONDS.get(unit.rstrip("s"), 0) < _SECONDS["day"]:
-            return None
-        return f"{self.after(self.before(start))} <> {start}"
+        return int(amount) * _SECONDS.get(unit.rstrip("s"), 0) >= _SECONDS["day"]
 
     def before(self, next_start: str) -> str:
         """Return the stored end of a version before one that starts at ``next_start``."""

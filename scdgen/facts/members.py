@@ -11,8 +11,11 @@ from scdgen.facts.built import Source
 from scdgen.facts.columns import Target, cast, names_of
 from scdgen.facts.environment import Environment
 from scdgen.facts.recorded import Recorded
+from scdgen.facts.refusals import Rule
+from scdgen.facts.row_rules import DATED, year_rule
 from scdgen.facts.source import literal, unknown_key
 from scdgen.sql.layout import named_as, negated
+from scdgen.sql.tokens import with_alias
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,8 @@ class Infer(Facts, template="infer.sql.j2"):
     """The expression for the time of a fact."""
     environment: Environment
     """The rules for the session."""
+    year: Rule | None
+    """The rule for the time of a member; ``None`` if it is a number."""
     open_end: str | None
     """The end of open versions, from which on a fact infers nothing; ``None`` if that is NULL."""
     reserved: str | None
@@ -51,6 +56,8 @@ class Infer(Facts, template="infer.sql.j2"):
     """All columns, computed from these, each with its name."""
     moved: tuple[str, ...]
     """The columns that depend on the start, which an earlier fact moves."""
+    moves_key: bool
+    """Whether the surrogate key is one of them."""
     flag: str
     """The column that flags inferred members."""
     start: str
@@ -68,7 +75,7 @@ class Infer(Facts, template="infer.sql.j2"):
         if inferred is None or history is None:
             return None
         times = history.times
-        exprs = {sql.quote(name): sql.expression(text).text for name, text in inferred.keys.items()}
+        exprs = {sql.quote(name): with_alias(sql.expression(text).text, "f") for name, text in inferred.keys.items()}
         unknown = unknown_key(spec)
         return cls(
             head=Head.of(spec),
@@ -79,8 +86,9 @@ class Infer(Facts, template="infer.sql.j2"):
             keys=source.key_names,
             columns=source.session.unstamped(columns),
             given=tuple(named_as(cast(exprs[key.name], key.type), key.name) for key in history.keys),
-            at=cast(sql.expression(inferred.at).text, times.type),
+            at=cast(with_alias(sql.expression(inferred.at).text, "f"), times.type),
             environment=source.rows.environment,
+            year=year_rule(spec, ["_scd_at"]) if times.type in DATED else None,
             open_end=times.open_end,
             reserved=negated(unknown) if unknown else None,
             values=tuple(
@@ -89,6 +97,7 @@ class Infer(Facts, template="infer.sql.j2"):
             no_next=times.no_next,
             version=(*names_of(fields), *history.opened("_scd_at", "_scd_next", inferred=True)),
             moved=history.from_start,
+            moves_key="surrogate_key" in history.columns,
             flag=history.columns["inferred"],
             start=times.start,
             audit=source.session.audit,

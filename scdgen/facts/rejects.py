@@ -8,6 +8,7 @@ from scdgen import sql
 from scdgen.facts.base import Facts, Head
 from scdgen.facts.built import Source
 from scdgen.facts.columns import names_of
+from scdgen.facts.environment import Environment
 from scdgen.facts.row_rules import Expected
 from scdgen.facts.session import Session
 
@@ -30,6 +31,8 @@ class Rejects(Facts, template="rejects.sql.j2"):
     """The expectations whose rows it keeps."""
     content: tuple[str, ...]
     """The quoted names of the columns of a row that it keeps."""
+    environment: Environment | None
+    """The rule for the session, tested before the table is created."""
 
     @classmethod
     def of(cls, source: Source) -> Rejects:
@@ -45,4 +48,5 @@ class Rejects(Facts, template="rejects.sql.j2"):
             schema=sql.quote_parts(parts[:-1]) if len(parts) > 1 and spec.table.create_schema else None,
             rules=tuple(rule for rule in rows.expected if rule.quarantined),
             content=(*names_of(source.fields), *source.own_time, *(["_scd_sets"] if spec.source.sets else [])),
+            environment=Environment.of_types(spec, ["TIMESTAMP"]),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scdgen import sql
@@ -20,7 +20,7 @@ from scdgen.sql.layout import all_true, fill, negated
 from scdgen.sql.tokens import with_column
 
 SOURCE_VIEW = "_scd_source"
-_DATED = {"DATE", "TIMESTAMP", "TIMESTAMP_NTZ"}
+DATED = {"DATE", "TIMESTAMP", "TIMESTAMP_NTZ"}
 # By default Spark's readers turn malformed values into NULL, drop cells and match columns by position; with column
 # pruning they do not check the number of cells in a row.
 _STRICT = {
@@ -227,13 +227,18 @@ def _year_rules(spec: Spec) -> Iterator[Rule]:
     A cast makes '202401' the year 202401, and milliseconds the year 55969.
     """
     own = [("_scd_at", spec.source.effective_at), ("_scd_until", spec.source.effective_until)]
-    times = [name for name, text in own if text is not None and source.time_type(spec) in _DATED]
-    times += [sql.quote(name) for name in source.source_columns(spec) if spec.columns[name].type in _DATED]
+    times = [name for name, text in own if text is not None and source.time_type(spec) in DATED]
+    times += [sql.quote(name) for name in source.source_columns(spec) if spec.columns[name].type in DATED]
     if not times:
         return
+    yield year_rule(spec, times)
+
+
+def year_rule(spec: Spec, times: Sequence[str]) -> Rule:
+    """Return the rule for the years of dates and times, given as expressions."""
     first, last = (wrapped(f, times) if len(times) > 1 else times[0] for f in ("LEAST", "GREATEST"))
     broken = f"YEAR({first}) < 1 OR YEAR({last}) > 9999"
-    yield Rule(YEAR, broken, refusal(spec, YEAR, "a time is not in the years 1 to 9999"))
+    return Rule(YEAR, broken, refusal(spec, YEAR, "a time is not in the years 1 to 9999"))
 
 
 def _expected(spec: Spec, fields: Iterable[Field]) -> Iterator[Expected]:

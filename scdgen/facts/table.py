@@ -8,6 +8,7 @@ from scdgen import sql
 from scdgen.facts.base import Facts, Head, literals
 from scdgen.facts.built import Source
 from scdgen.facts.columns import Target
+from scdgen.facts.environment import Environment
 from scdgen.facts.members import Unknown
 from scdgen.model.registry import definition
 from scdgen.model.spec import DEFAULT_PROPERTIES, STATISTICS, Spec
@@ -42,6 +43,8 @@ class Create(Facts, template="create.sql.j2"):
     """(name, value) of its properties, as literals."""
     unknown: Unknown | None
     """The unknown member; ``None`` without one."""
+    environment: Environment | None
+    """The rule for the session; ``None`` if it makes no difference."""
 
     @classmethod
     def of(cls, source: Source, columns: tuple[Target, ...]) -> Create:
@@ -61,6 +64,7 @@ class Create(Facts, template="create.sql.j2"):
             description=sql.text_literal(spec.description) if spec.description else None,
             properties=literals(_table_properties(spec, columns)),
             unknown=Unknown.of(source, columns),
+            environment=Environment.of_types(spec, [column.type for column in columns]),
         )
 
 

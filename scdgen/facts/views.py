@@ -9,6 +9,7 @@ from scdgen import sql
 from scdgen.facts import source
 from scdgen.facts.base import Facts, Head
 from scdgen.facts.columns import Field, cast
+from scdgen.facts.environment import Environment
 from scdgen.facts.history import Times
 from scdgen.facts.recorded import AFTER_ALL, Recorded
 from scdgen.model.spec import Lookup as LookupOption
@@ -38,6 +39,8 @@ class Read:
     """Whether equal neighbours are shown as one version."""
     firsts: frozenset[str] = frozenset()
     """The columns that such a version has from the first of them; the others are from the last."""
+    action: str | None = None
+    """The column that says what opened a version: the first of them, or the delete that closed the last."""
     recorded: Recorded | None = None
     """The columns of ``history.recorded``; ``None`` without them."""
     known_at: str | None = None
@@ -103,6 +106,8 @@ class Views(Facts, template="views.sql.j2"):
     """The view ``overlay``; ``None`` if the spec does not name it."""
     overlays: tuple[Overlay, ...]
     """The columns of ``overlay`` besides those of the table."""
+    environment: Environment | None
+    """The rules for the session; ``None`` if it makes no difference."""
 
     @classmethod
     def of(cls, spec: Spec, read: Read, columns: Mapping[str, Field]) -> Views:
@@ -114,7 +119,7 @@ class Views(Facts, template="views.sql.j2"):
             for name, chosen in spec.overlays.items()
             for kind, column in chosen.given
         )
-        return cls(Head.of(spec), read, current, as_of, overlay, tuple(overlays))
+        return cls(Head.of(spec), read, current, as_of, overlay, tuple(overlays), _environment(spec, read, as_of))
 
     @property
     def any(self) -> bool:
@@ -156,6 +161,14 @@ class Views(Facts, template="views.sql.j2"):
     def hides_at(self) -> bool:
         """Whether a column would hide the parameter ``at``."""
         return "at" in map(str.casefold, self.read.columns)
+
+
+def _environment(spec: Spec, read: Read, as_of: str | None) -> Environment | None:
+    """Return the rules for the session that creates the views of a spec."""
+    if read.times is not None and read.times.has_days:
+        return Environment.of_views(spec)
+    parameters = [read.times.type, *(["TIMESTAMP"] if read.recorded else [])] if as_of and read.times else []
+    return Environment.of_types(spec, parameters)
 
 
 @dataclass(frozen=True)
@@ -230,6 +243,8 @@ class Lookups(Facts, template="lookups.sql.j2"):
     """How the table is read."""
     lookups: tuple[Lookup, ...]
     """The lookups, in the order of the spec."""
+    environment: Environment | None
+    """The rules for the session; ``None`` if it makes no difference."""
 
     @classmethod
     def of(cls, spec: Spec, read: Read) -> Lookups:
@@ -258,13 +273,23 @@ class Lookups(Facts, template="lookups.sql.j2"):
             )
             for view, lookup in spec.lookups.items()
         )
-        return cls(Head.of(spec), read, tuple(found))
+        has_casts = any(
+            _has_cast(lookup, lookup.at, spec.history.type.upper()) or _has_cast(lookup, lookup.known, "TIMESTAMP")
+            for lookup in spec.lookups.values()
+        )
+        has_days = read.times is not None and read.times.has_days
+        return cls(Head.of(spec), read, tuple(found), Environment.of_views(spec) if has_casts or has_days else None)
 
 
 def _operand(text: str) -> str:
     """Write an expression over a fact next to an operator."""
     read, text = sql.expression(text), with_alias(sql.expression(text).text, "f")
     return text if read.bare is not None or find_cast(text) else f"({text})"
+
+
+def _has_cast(lookup: LookupOption, text: str | None, kind: str) -> bool:
+    """Whether a view casts an expression over a fact to a date or a time, which each time zone does in its own way."""
+    return text is not None and kind != "BIGINT" and (lookup.type_of(text) != kind or find_cast(text) is not None)
 
 
 def _time(lookup: LookupOption, text: str, kind: str) -> str:

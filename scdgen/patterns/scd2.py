@@ -272,10 +272,12 @@ class Scd2(Pattern):
         deleted, start = history.columns.get("deleted"), history.times.start
         judged = names_of(field for field in history.tracked if field.compare)
         of_start = [name for option, name in history.columns.items() if option in {"surrogate_key", "sequence"}]
-        firsts = frozenset({start, *of_start, *history.derived, *judged})
+        written = [sql.quote(name) for option, name in source.spec.audit.names() if option == "inserted_at"]
+        firsts = frozenset({start, *of_start, *history.derived, *judged, *written})
         return Read(
             found.target, found.keys, found.columns, (*found.keys, start), history.times, history.tracked, deleted,
-            folds=source.spec.unchanged == "keep", firsts=firsts, recorded=source.session.recorded,
+            folds=source.spec.unchanged == "keep", firsts=firsts, action=history.columns.get("action"),
+            recorded=source.session.recorded,
         )  # fmt: skip
 
     def checks(self, source: Source) -> Checks:
@@ -319,6 +321,7 @@ class Scd2(Pattern):
             own=own_checks(spec),
             required=(*keys, times.start, *needed),
             times=times,
+            environment=source.rows.environment if times.has_days else None,
             state=tuple([*(field.state_of(f"t.{field.name}") for field in history.tracked), *aliased(deleted, "t")])
             if skips
             else (),

@@ -237,6 +237,62 @@ def test_timestamps_without_a_zone(spark: SparkSession) -> None:
         as_file(session, spec)
 
 
+CREATES = """
+target: env.creates
+pattern: scd2
+source: {{table: env.creates_raw, effective_at: at}}
+keys: [id]
+columns: {{id: int, v: struct<at:timestamp_ntz>}}
+history: {{gap: {gap}, row_hash: row_hash}}
+views: {{current: env.creates_now, as_of: env.creates_at}}
+lookups: {{env.creates_facts: {{fact: env.creates_raw, at: at, keys: {{id: id}}, columns: {{valid_from: since}}}}}}
+"""
+
+
+@pytest.mark.long
+def test_a_paste_that_creates_something_stops_in_another_session(spark: SparkSession) -> None:
+    """A table keeps the types, and a view the zone, of the session that creates it; a gap of days has its days."""
+    days, seconds = (load_spec_text(CREATES.format(gap=gap)) for gap in ("1 day", "1 second"))
+    spark.sql("DROP TABLE IF EXISTS env.creates")
+    spark.sql("DROP VIEW IF EXISTS env.creates_facts")
+    fill(
+        spark,
+        "env.creates_raw",
+        "SELECT 1 AS id, STRUCT(TIMESTAMP_NTZ '2024-01-01 00:00:00.123456' AS at) AS v, "
+        "TIMESTAMP '2024-10-26 12:00:00' AS at UNION ALL "
+        "SELECT 1, STRUCT(TIMESTAMP_NTZ '2024-01-01 00:00:00.123789'), TIMESTAMP '2024-10-28 12:00:00'",
+    )
+    scripts = render(days)
+    ntz, berlin = session_with(spark, NTZ), session_with(spark, {"spark.sql.session.timeZone": "Europe/Berlin"})
+    with pytest.raises(Exception, match=r"\[SCDGEN_SETTINGS\] env\.creates: needs TIMESTAMP_LTZ"):
+        paste(ntz, scripts.create)
+    assert not spark.catalog.tableExists("env.creates")
+    paste(berlin, scripts.create)
+    paste(spark, scripts.merge)
+    # A hash has every digit of a time without a zone.
+    found = spark.table("env.creates").orderBy("valid_from").collect()
+    assert len({row.row_hash for row in found}) == 2
+    assert str(found[0].valid_to) == "2024-10-27 12:00:00"
+    for script in (scripts.views, scripts.lookups, scripts.checks):
+        with pytest.raises(Exception, match=r"\[SCDGEN_TIME_ZONE\] env\.creates: run SET TIME ZONE 'UTC' first"):
+            paste(berlin, script)
+        with pytest.raises(Exception, match=r"\[SCDGEN_SETTINGS\] env\.creates: needs ANSI mode and TIMESTAMP_LTZ"):
+            paste(ntz, script)
+    assert not spark.catalog.tableExists("env.creates_facts")
+    paste(spark, scripts.views, scripts.lookups)
+    assert spark.sql(split_statements(scripts.checks)[0]).isEmpty()
+    # What was created in the right session is right in any: the clock of Berlin was changed on 2024-10-27.
+    assert [row.id for row in berlin.sql("SELECT id FROM env.creates_now").collect()] == [1]
+    assert berlin.table("env.creates_facts").where("since IS NULL").isEmpty()
+    # Seconds are the same in all zones, but a fact that is cast is not.
+    scripts = render(seconds)
+    with pytest.raises(Exception, match=r"\[SCDGEN_SETTINGS\] env\.creates: needs TIMESTAMP_LTZ"):
+        paste(ntz, scripts.views)
+    paste(berlin, scripts.views, scripts.checks)
+    with pytest.raises(Exception, match=r"\[SCDGEN_TIME_ZONE\]"):
+        paste(berlin, scripts.lookups)
+
+
 BY_NAME = """
 target: env.{name}
 pattern: {pattern}

@@ -179,13 +179,13 @@ def outcome(text: str) -> str:
 
 
 ALLOWED = {
-    "create.sql": {"CREATE", "MERGE"},
+    "create.sql": {"SELECT", "CREATE", "MERGE"},
     "infer.sql": {"MERGE"},
     "merge.sql": {"DECLARE", "SET", "MERGE"},
     "plan.sql": {"DECLARE", "SET", "CREATE", "SELECT"},
     "checks.sql": {"SELECT", "WITH", "("},
-    "views.sql": {"CREATE"},
-    "lookups.sql": {"CREATE"},
+    "views.sql": {"SELECT", "CREATE"},
+    "lookups.sql": {"SELECT", "CREATE"},
 }
 
 

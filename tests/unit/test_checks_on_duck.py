@@ -84,3 +84,26 @@ def test_two_versions_with_one_number_are_found() -> None:
     rows: list[tuple[str | None, ...]] = [(key, "a", "7", "2024-01-01", None) for key in ("1", "2")]
     database.put_text("c.t", types, list(types), rows)
     assert [row[:2] for row in database.execute(render(spec).checks)] == [("unique_surrogate_key", 1)]
+
+
+def test_columns_may_have_the_names_of_the_results() -> None:
+    """Also a key, which the sample shows with all digits of its start."""
+    names = ("check_name", "is_broken", "broken_rows", "sample", "p", "t")
+    columns = ", ".join(f"{name}: string" for name in names)
+    spec = load_spec_text(
+        "target: c.t\npattern: scd2\nsource: {table: c.s, effective_at: at}\nkeys: [check_name]\n"
+        f"columns: {{{columns}}}\n"
+    )
+    (built_in,) = split_statements(render(spec).checks)
+    table = Database()
+    table.create_schema("c")
+    types = {
+        **dict.fromkeys(names, "STRING"),
+        **{name: TYPES[name] for name in ("valid_from", "valid_to", "is_current")},
+    }
+    start = "2024-01-01 00:00:00.123456"
+    table.put_text("c.t", types, list(types), [(*"abcdef", start, None, "false"), (*"xbcdef", start, None, "true")])
+    (row,) = table.execute(built_in)
+    assert row == ("flag_matches_end", 1, f'{{"check_name":"a","valid_from":"{start}"}}')
+    with pytest.raises(Exception, match=r"flag_matches_end \(1, as \{.check_name.:.a."):
+        table.execute(check_script(spec, Compiler()))

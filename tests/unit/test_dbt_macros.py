@@ -74,7 +74,7 @@ def test_file_has_the_statements_of_the_spec() -> None:
     spec = load_spec_text(json.dumps({**OPTIONS, "target": "crm.customer", "source": {**OPTIONS["source"], **ROWS_OF}}))
     scripts, found = render(spec), rendered(written())
     create = [text for text in split_statements(scripts.create) if "CREATE SCHEMA" not in text]
-    assert len(create) == 2 and found["create"] == [squeezed(text) for text in create]
+    assert len(create) == 3 and found["create"] == [squeezed(text) for text in create]
     assert found["main"] == [squeezed(render_script(cut(scripts.merge), Compiler()))]
     assert found["properties"] == definition(spec)
     dumped = json.dumps(OPTIONS, sort_keys=True)

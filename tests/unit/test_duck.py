@@ -263,7 +263,7 @@ def test_time_with_a_zone_is_known_next_to_one_without() -> None:
     database.close()
 
 
-def test_row_with_a_time_without_zone_is_not_written_as_json() -> None:
+def test_row_with_a_time_without_zone_keeps_its_digits_as_json() -> None:
     database = local_times()
     spec = load_spec_text("""
 target: a.t
@@ -271,11 +271,12 @@ pattern: scd2
 source: {table: raw.t, effective_at: at}
 keys: [id]
 columns: {id: int, here: timestamp_ntz}
-expectations: [{name: known, expect: here IS NOT NULL, on_violation: quarantine}]
+expectations: [{name: old, expect: year(here) < 2024, on_violation: quarantine}]
 quarantine: a.rejected
 """)
-    with pytest.raises(UnknownError, match="quarantine: the JSON of a TIMESTAMP_NTZ: use --engine spark"):
-        database.run(spec)
+    database.run(spec)
+    (row,) = database.execute("SELECT row_json FROM a.rejected")
+    assert row == ('{"id":1,"here":"2024-01-01 00:00:00.000000","_scd_at":"2024-01-01 00:00:00.000000"}',)
     database.close()
 
 

@@ -56,7 +56,7 @@ def test_members_are_inferred_before_the_plan(monkeypatch: pytest.MonkeyPatch, i
     spark = Session(sent=[])
     spec = load_spec_text(SPEC)
     counts = Runner(spark).run(spec, infer=infer, count=True).as_counts(spec)
-    known = {"FROM crm.f\n": "infer", " AS folded\n": "plan", "MERGE INTO crm.t AS t USING": "merge"}
+    known = {"FROM crm.f AS f\n": "infer", " AS folded\n": "plan", "MERGE INTO crm.t AS t USING": "merge"}
     steps = [next((step for part, step in known.items() if part in text), "") for text in spark.sent]
     assert [step for step in steps if step] == (["infer", "plan", "merge"] if infer else ["plan", "merge"])
     # The plan reads the variables of the MERGE, and what Spark stores of the table once.

@@ -19,6 +19,14 @@
 -- Creates the table if it does not exist.
 -- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 
+-- A session with other times stops here: what is created below would keep them.
+SELECT CASE
+    WHEN TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+        THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_full: needs TIMESTAMP_LTZ')
+END;
+
+-- COMMAND ----------
+
 CREATE SCHEMA IF NOT EXISTS crm;
 
 -- COMMAND ----------
@@ -251,8 +259,11 @@ neighbours AS (
     FROM judged AS t
     WINDOW by_key AS (PARTITION BY t.customer_no ORDER BY t.effective_ts, t.expiry_ts)
 )
-SELECT check_name, COUNT(*) AS broken_rows, MIN(TO_JSON(STRUCT(customer_no, effective_ts))) AS sample
-FROM neighbours
+SELECT
+    p.check_name,
+    COUNT(*) AS broken_rows,
+    MIN(TO_JSON(STRUCT(t.customer_no, CAST(t.effective_ts AS STRING) AS effective_ts))) AS sample
+FROM neighbours AS t
     LATERAL VIEW STACK(
         7,
         -- at most one open version per key.
@@ -270,8 +281,8 @@ FROM neighbours
         -- no key and no start is NULL.
         'key_not_null', _scd_key_not_null
     ) p AS check_name, is_broken
-WHERE is_broken
-GROUP BY check_name;
+WHERE p.is_broken
+GROUP BY p.check_name;
 
 -- COMMAND ----------
 

@@ -19,6 +19,14 @@
 -- Creates the table if it does not exist.
 -- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
+-- A session with other times stops here: what is created below would keep them.
+SELECT CASE
+    WHEN TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+        THEN RAISE_ERROR('[SCDGEN_SETTINGS] shop.product_price: needs TIMESTAMP_LTZ')
+END;
+
+-- COMMAND ----------
+
 CREATE SCHEMA IF NOT EXISTS shop;
 
 -- COMMAND ----------
@@ -165,8 +173,11 @@ neighbours AS (
         ) = 2 AS _scd_unique_key
     FROM judged AS t
 )
-SELECT check_name, COUNT(*) AS broken_rows, MIN(TO_JSON(STRUCT(product_id))) AS sample
-FROM neighbours
+SELECT
+    p.check_name,
+    COUNT(*) AS broken_rows,
+    MIN(TO_JSON(STRUCT(t.product_id))) AS sample
+FROM neighbours AS t
     LATERAL VIEW STACK(
         2,
         -- one row per key.
@@ -174,5 +185,5 @@ FROM neighbours
         -- no key is NULL.
         'key_not_null', _scd_key_not_null
     ) p AS check_name, is_broken
-WHERE is_broken
-GROUP BY check_name;
+WHERE p.is_broken
+GROUP BY p.check_name;
