@@ -1,5 +1,5 @@
 -- crm.customer_cdc: Customers, from a change feed with deletes; an update comes as a delete and an insert of one time
--- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
+-- Integrity checks: a row for each check that the table breaks; no row means that all hold.
 -- Generated from specs/customer_cdc.yml. To change it, edit the spec and run `scdgen generate`.
 
 WITH judged AS (

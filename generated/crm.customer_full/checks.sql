@@ -1,5 +1,5 @@
 -- crm.customer_full: Customers, from a full extract; a customer that is gone from it is closed
--- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
+-- Integrity checks: a row for each check that the table breaks; no row means that all hold.
 -- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 
 WITH judged AS (

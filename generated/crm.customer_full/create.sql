@@ -14,7 +14,7 @@ CREATE TABLE IF NOT EXISTS crm.customer_full (
     customer_no STRING NOT NULL,
     name STRING,
     effective_ts TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
-    expiry_ts TIMESTAMP NOT NULL COMMENT '1 millisecond before the next version',
+    expiry_ts TIMESTAMP NOT NULL COMMENT '1 millisecond before the next version or delete',
     is_current INT NOT NULL COMMENT 'Whether the version is the open one'
 )
 USING DELTA

@@ -1,5 +1,5 @@
 -- crm.customer_member: A row per version of a customer, and of those that only orders name so far
--- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
+-- Integrity checks: a row for each check that the table breaks; no row means that all hold.
 -- Generated from specs/customer_member.yml. To change it, edit the spec and run `scdgen generate`.
 
 WITH judged AS (

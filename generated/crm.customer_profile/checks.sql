@@ -1,5 +1,5 @@
 -- crm.customer_profile: Customers with their address and their segment, from the histories of both
--- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
+-- Integrity checks: a row for each check that the table breaks; no row means that all hold.
 -- Generated from specs/customer_profile.yml. To change it, edit the spec and run `scdgen generate`.
 
 WITH judged AS (

@@ -1,9 +1,9 @@
 -- crm.first_contact: How each customer first came to us.
--- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
+-- Integrity checks: a row for each check that the table breaks; no row means that all hold.
 -- Generated from specs/first_contact.yml. To change it, edit the spec and run `scdgen generate`.
 
 WITH judged AS (
-    -- Each row by itself. What a window carries is computed before it.
+    -- Each row by itself.
     SELECT
         *,
         t.customer_id IS NULL
@@ -11,7 +11,7 @@ WITH judged AS (
     FROM crm.first_contact AS t
 ),
 neighbours AS (
-    -- Each row with the next of its key, and whether it is the second where there should be one.
+    -- Each row and whether it is the second where there should be one.
     SELECT
         *,
         ROW_NUMBER() OVER (

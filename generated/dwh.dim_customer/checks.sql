@@ -1,5 +1,6 @@
 -- dwh.dim_customer: Customer dimension; a change of address or date of birth opens a version, a change of name does not
--- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
+-- Integrity checks: a row for each check that the table breaks; no row means that all hold. The checks of the spec
+-- follow, each with the rows that break it.
 -- Generated from specs/dim_design.yml. To change it, edit the spec and run `scdgen generate`.
 
 WITH judged AS (

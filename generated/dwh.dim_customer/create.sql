@@ -12,7 +12,7 @@ CREATE TABLE IF NOT EXISTS dwh.dim_customer (
     birth_date DATE,
     customer_sk STRING NOT NULL COMMENT 'SHA-256 of the key and the start; one per version',
     start_date DATE NOT NULL COMMENT 'Start of the version, inclusive',
-    end_date DATE NOT NULL COMMENT '1 day before the next version',
+    end_date DATE NOT NULL COMMENT '1 day before the next version or delete',
     current_flag STRING NOT NULL COMMENT 'Whether the version is the open one',
     row_hash STRING NOT NULL COMMENT 'SHA-256 of the tracked columns'
 )

@@ -1,5 +1,5 @@
 -- geo.airports: Airports of the world with their history, from dated releases of the whole list
--- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
+-- Integrity checks: a row for each check that the table breaks; no row means that all hold.
 -- Generated from specs/airports.yml. To change it, edit the spec and run `scdgen generate`.
 
 WITH judged AS (

@@ -1,5 +1,5 @@
 -- retail.customer_address: Where customers live, from the delivery system
--- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
+-- Integrity checks: a row for each check that the table breaks; no row means that all hold.
 -- Generated from specs/sales/customer_address.yml. To change it, edit the spec and run `scdgen generate`.
 
 WITH judged AS (

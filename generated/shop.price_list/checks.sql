@@ -1,5 +1,5 @@
 -- shop.price_list: Price history, from a nightly list that also announces future prices
--- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
+-- Integrity checks: a row for each check that the table breaks; no row means that all hold.
 -- Generated from specs/price_list.yml. To change it, edit the spec and run `scdgen generate`.
 
 WITH judged AS (

@@ -1,9 +1,9 @@
 -- shop.product_price: The newest price of each product (type 1)
--- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
+-- Integrity checks: a row for each check that the table breaks; no row means that all hold.
 -- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
 WITH judged AS (
-    -- Each row by itself. What a window carries is computed before it.
+    -- Each row by itself.
     SELECT
         *,
         t.product_id IS NULL
@@ -11,7 +11,7 @@ WITH judged AS (
     FROM shop.product_price AS t
 ),
 neighbours AS (
-    -- Each row with the next of its key, and whether it is the second where there should be one.
+    -- Each row and whether it is the second where there should be one.
     SELECT
         *,
         ROW_NUMBER() OVER (

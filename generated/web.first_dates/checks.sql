@@ -1,9 +1,9 @@
 -- web.first_dates: When each visitor's cookie was seen first, with or without a user
--- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
+-- Integrity checks: a row for each check that the table breaks; no row means that all hold.
 -- Generated from specs/visitor/first_dates.yml. To change it, edit the spec and run `scdgen generate`.
 
 WITH judged AS (
-    -- Each row by itself. What a window carries is computed before it.
+    -- Each row by itself.
     SELECT
         *,
         t.visitor_cookie_id IS NULL
@@ -11,7 +11,7 @@ WITH judged AS (
     FROM web.first_dates AS t
 ),
 neighbours AS (
-    -- Each row with the next of its key, and whether it is the second where there should be one.
+    -- Each row and whether it is the second where there should be one.
     SELECT
         *,
         ROW_NUMBER() OVER (

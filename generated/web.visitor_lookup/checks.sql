@@ -1,5 +1,6 @@
 -- web.visitor_lookup: Every visitor's cookie with its users, from its first view on
--- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
+-- Integrity checks: a row for each check that the table breaks; no row means that all hold. The checks of the spec
+-- follow, each with the rows that break it.
 -- Generated from specs/visitor/visitor_lookup.yml. To change it, edit the spec and run `scdgen generate`.
 
 WITH judged AS (

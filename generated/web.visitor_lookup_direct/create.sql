@@ -16,7 +16,7 @@ CREATE TABLE IF NOT EXISTS web.visitor_lookup_direct (
     start_day STRING,
     vcid_first_two STRING,
     valid_start_date TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
-    valid_end_date TIMESTAMP NOT NULL COMMENT '1 microsecond before the next version',
+    valid_end_date TIMESTAMP NOT NULL COMMENT '1 microsecond before the next version or delete',
     is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
 )
 USING DELTA

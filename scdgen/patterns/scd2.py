@@ -192,7 +192,7 @@ class Scd2(Pattern):
         time, flag = history.type.upper(), history.is_current
         letters = "I first version, or first after a delete; U a later one; D closed by a delete"
         ends = "Start of the next version, or time of the delete"
-        ends = ends if history.gap is None else f"{history.gap} before the next version"
+        ends = ends if history.gap is None else f"{history.gap} before the next version or delete"
         closed = history.open_end is not None
         run: tuple[Inputs, ...] = ("run",) if history.open_end == "last_run" else ()
         until: tuple[Inputs, ...] = ("until",) if spec.reads_versions and spec.deletes != "ignore" else ()

@@ -195,8 +195,8 @@ def test_data_test_is_the_query_of_the_checks() -> None:
     (model,) = read_models(Path("m.json"), manifest(patch_path="shop://models/customer.yml"))
     text = render_test(model, Compiler())
     assert text.startswith(
-        "-- customer\n-- Integrity checks, all by one read: a row for each check that the table breaks. No row means "
-        "that all hold.\n-- Generated from meta.scdgen in the config of models/customer.yml.\n"
+        "-- customer\n-- Integrity checks: a row for each check that the table breaks; no row means that all hold.\n"
+        "-- Generated from meta.scdgen in the config of models/customer.yml.\n"
         "-- To change it, edit the config, run `dbt parse` and `scdgen generate --format dbt-tests`.\n\nWITH "
     )
     made = Environment().from_string(text).render(ref=lambda name: f"crm.{name}")

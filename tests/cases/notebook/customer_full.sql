@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS crm.customer_full (
     customer_no STRING NOT NULL,
     name STRING,
     effective_ts TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
-    expiry_ts TIMESTAMP NOT NULL COMMENT '1 millisecond before the next version',
+    expiry_ts TIMESTAMP NOT NULL COMMENT '1 millisecond before the next version or delete',
     is_current INT NOT NULL COMMENT 'Whether the version is the open one'
 )
 USING DELTA
@@ -221,7 +221,7 @@ WHEN NOT MATCHED THEN
 -- COMMAND ----------
 
 -- crm.customer_full: Customers, from a full extract; a customer that is gone from it is closed
--- Integrity checks, all by one read: a row for each check that the table breaks. No row means that all hold.
+-- Integrity checks: a row for each check that the table breaks; no row means that all hold.
 -- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 
 WITH judged AS (
