@@ -50,7 +50,7 @@ def test(
     PATH is a file NAME.test.yml, or a folder that has such files. Each batch is loaded twice, and the second load must
     change nothing; after each batch the built-in checks must hold. DuckDB runs the generated SQL, translated; SQL
     whose translation is not known fails by name. A wrong file is exit 2, and so is a query that is not one
-    SELECT, without which the other cases are played.
+    SELECT; the other cases are still played.
 
     \b
     Examples:  scdgen test specs

@@ -276,14 +276,14 @@ quarantine: a.rejected
 """)
     database.run(spec)
     (row,) = database.execute("SELECT row_json FROM a.rejected")
-    assert row == ('{"id":1,"here":"2024-01-01 00:00:00.000000","_scd_at":"2024-01-01 00:00:00.000000"}',)
+    assert row == ('{"id":1,"here":"2024-01-01 00:00:00.123456","_scd_at":"2024-01-01 00:00:00.123456"}',)
     database.close()
 
 
 def local_times() -> Database:
     database = Database()
     types = {"id": "int", "at": "timestamp", "here": "timestamp_ntz", "there": "array<timestamp_ntz>"}
-    at = dt.datetime(2024, 1, 1)
+    at = dt.datetime(2024, 1, 1, microsecond=123456)
     database.put("raw.t", types, [(1, at, at, [at])])
     return database
 
