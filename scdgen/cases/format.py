@@ -345,10 +345,10 @@ def source_types(spec: Spec) -> dict[str, str]:
 
 
 def _types(place: str, schema: str) -> dict[str, str]:
-    listed = [part.split(None, 1) for part in split_at_commas(schema)]
-    if any(len(part) != 2 for part in listed):
+    listed = [re.fullmatch(r"\s*(`(?:[^`]|``)+`|\S+)\s+(.+)", part, re.DOTALL) for part in split_at_commas(schema)]
+    if not all(listed):
         raise CaseError(f"{place}: '{schema}' is not 'name type, name type'")
-    return {name: kind.strip() for name, kind in listed}
+    return {sql.unquote(part[1]): part[2].strip() for part in listed if part}
 
 
 def merge_options(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:

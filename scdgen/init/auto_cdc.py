@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 
 from scdgen import sql
 from scdgen.errors import UsageError, nearest
-from scdgen.init.draft import Draft, Given, find_column, put_columns, read_select, set_option
+from scdgen.init.draft import Draft, Given, find_column, free_name, put_columns, read_select, set_option
 from scdgen.init.flow_sources import put_source
 from scdgen.init.flows import Clause, Columns, Flow, Pipeline, TargetTable
 from scdgen.init.flows_python import read_python
@@ -25,6 +25,7 @@ from scdgen.sql.tokens import DIALECT
 from scdgen.sql.types import data_type
 
 _HISTORY_TYPES = {"DATE": "date", **dict.fromkeys(("TINYINT", "SMALLINT", "INT", "BIGINT"), "bigint")}
+_TIMES = ("TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
 _STORED = ("SCD TYPE 1", "SCD TYPE 2", "BITEMPORAL")
 # The columns that AUTO CDC adds to a table.
 _ADDED = ("__start_at", "__end_at", "__system_start_at", "__system_end_at")
@@ -142,6 +143,8 @@ def _put_columns(draft: Draft, flows: Sequence[Flow], table: TargetTable, given:
     # 2. Their types: a text is a safe guess for a value; numbers and dates keep their order as timestamps.
     of_query = {name.lower(): kind for name, kind in _columns_of_query(first).items() if kind}
     types = {**of_query, **_known_types(table, given)}
+    if kept and len(cast := {_type_of_sequence(flow, types) for flow in flows}) == 1 and (kind := cast.pop()):
+        types.setdefault(kept.lower(), kind)
     guess = {name: "timestamp" if kept and name == kept.lower() else "string" for name in order}
     put_columns(draft, {spelt[name]: types.get(name, guess[name]) for name in order}, Given())
     guessed = [spelt[name] for name in order if name not in types]
@@ -171,7 +174,7 @@ def _list_columns(flows: Sequence[Flow], table: TargetTable, given: Given) -> tu
     if not own and len(flows) == 1:
         own = [*_columns_of_query(flows[0])]
     if own:
-        return own, set(), False
+        return own, left, False
     named = [flows[0].columns(clause) for clause in (Clause.TRACKED, Clause.NULLS)]
     names = [*given.data, *given.columns, *(name for part in named if part for name in part.names)]
     return names, left, not given.data
@@ -240,6 +243,7 @@ def _put_times(draft: Draft, named: dict[str, Flow], table: TargetTable, given: 
     else:
         # scd2 gets the columns of AUTO CDC, in the type of its sequence.
         kind = _find_history_type(list(changes.values()), types)
+        _warn_of_other_types(draft, list(changes.values()), types)
         note = None
         if kind is None and (changes or any(flow.has_version for flow in flows)):
             of = Clause.SEQUENCE if changes else "the version"
@@ -256,7 +260,7 @@ def _put_times(draft: Draft, named: dict[str, Flow], table: TargetTable, given: 
 
 def _find_history_type(changes: Sequence[Flow], types: dict[str, str]) -> str | None:
     """Return the type of the times of versions, if it is known. Raises :class:`SpecError` if flows differ in it."""
-    known = [(flow, types.get((flow.bare_sequence or "").lower())) for flow in changes]
+    known = [(flow, _type_of_sequence(flow, types)) for flow in changes]
     named = {_HISTORY_TYPES.get(data_type(kind), "timestamp"): flow for flow, kind in known if kind and "<" not in kind}
     if len(named) > 1:
         *_, (kind, flow) = named.items()
@@ -265,6 +269,26 @@ def _find_history_type(changes: Sequence[Flow], types: dict[str, str]) -> str | 
         raise flow.wrong(Clause.SEQUENCE, message)
     start = types.get("__start_at", "<")
     return next(iter(named), None if "<" in start else _HISTORY_TYPES.get(data_type(start), "timestamp"))
+
+
+def _type_of_sequence(flow: Flow, types: dict[str, str]) -> str | None:
+    """Return the type of what orders the rows of a flow, if its column's is known or it is a CAST."""
+    if not flow.sequence:
+        return None
+    if flow.bare_sequence is not None:
+        return types.get(flow.bare_sequence.lower())
+    tree = sqlglot.parse_one(flow.sequence[0], dialect=DIALECT)
+    return tree.to.sql(dialect=DIALECT).lower() if isinstance(tree, exp.Cast | exp.TryCast) else None
+
+
+def _warn_of_other_types(draft: Draft, changes: Sequence[Flow], types: dict[str, str]) -> None:
+    """Warn of what orders rows and is neither a time nor a whole number."""
+    for flow in changes:
+        kind = _type_of_sequence(flow, types)
+        if kind is not None and "<" not in kind and data_type(kind) not in (*_HISTORY_TYPES, *_TIMES):
+            text = flow.sequence[0]
+            how = f"Write effective_at: CAST({text} AS BIGINT) and history.type: bigint if it is a whole number"
+            draft.warnings.append(f"SEQUENCE BY: {text} is of type {kind}, which is no time. {how}")
 
 
 def _put_kept(draft: Draft, changes: dict[str, Flow], kept: str) -> None:
@@ -293,7 +317,7 @@ def _put_ties(draft: Draft, changes: Sequence[Flow], types: dict[str, str]) -> N
     place = "sequence" if draft.options["pattern"] == "scd1" else "history.sequence"
     note = "Keeps the further fields of SEQUENCE BY, which order rows of one time across batches."
     guess = "" if kind else " Its type is a guess: the statement has none."
-    draft.put(place, {"name": "sequence_by", "type": kind or "bigint"})
+    draft.put(place, {"name": free_name("sequence_by", draft.options["columns"]), "type": kind or "bigint"})
     draft.note(note + guess, *place.split(".")[:1])
 
 
@@ -326,10 +350,11 @@ def _put_rules(draft: Draft, flows: Sequence[Flow]) -> None:
         label = (
             "STORED AS BITEMPORAL" if first.label(Clause.STORED) == Clause.STORED else "stored_as_scd_type: bitemporal"
         )
-        draft.left_out.append(f"{label}: scdgen keeps no system time; drafted as scd2")
+        draft.left_out.append(f"{label}: drafted as scd2; history.recorded keeps the time of a run")
     for flow in flows:
         if Clause.SYSTEM_SEQUENCE in flow.clauses:
-            draft.left_out.append(f"{flow.label(Clause.SYSTEM_SEQUENCE)}: scdgen keeps no system time")
+            what = "history.recorded takes the time of a run, not that of a column"
+            draft.left_out.append(f"{flow.label(Clause.SYSTEM_SEQUENCE)}: {what}")
     _warn_of_sync_times(draft, first)
 
 
@@ -339,7 +364,7 @@ def _put_deletes(draft: Draft) -> None:
         draft.note("A deleted key is not remembered: a late row, older than the delete, brings it back.", "pattern")
         return
     draft.put("on_delete", "mark", "AUTO CDC remembers a delete for a while; here its row stays, flagged, for good.")
-    draft.put("deleted", "is_deleted")
+    draft.put("deleted", free_name("is_deleted", draft.options["columns"]))
     *schema, table = sql.split_name(draft.options["target"])
     view = sql.quote_parts((*schema, f"{table}_current"))
     draft.put("views.current", view, "Without the flagged rows, for readers.")

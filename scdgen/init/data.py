@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from scdgen.files.errors import find_mistake
 from scdgen.files.objects import is_array
 from scdgen.init.draft import Draft, join_name, set_option
 from scdgen.init.guess import is_load_time
-from scdgen.sql.dates import find_epoch, find_order, find_patterns, require_reads
+from scdgen.sql.dates import find_epoch, find_order, find_patterns, read_by, require_reads
 from scdgen.sql.types import Type, data_type, parse_type, read_json_type
 
 if TYPE_CHECKING:
@@ -59,11 +60,16 @@ _OPERATION = re.compile(
     r"^_*(cdc_?|dml_?|change_?|row_?)?(op|operation|action|change|type|kind|oper)(_?type|_?code)?$", re.IGNORECASE
 )
 _DELETED = re.compile(r"^_*(is_?)?(deleted|removed)(_?flag)?$", re.IGNORECASE)
+# A name that says of what kind the row's own subject may be, too.
+_KIND = re.compile(r"^_*(type|kind|oper)$", re.IGNORECASE)
 _DELETES = {"d", "del", "delete", "deleted", "remove", "removed", "-d"}
+_TRUNCATES = {"t", "truncate"}
 _OPERATIONS = _DELETES | {
-    "i", "u", "c", "r", "ins", "upd", "insert", "update", "create", "read", "upsert", "update_preimage",
-    "update_postimage", "+i", "-u", "+u",
+    "i", "u", "c", "r", "ins", "upd", "insert", "update", "create", "read", "upsert", "inserted", "updated", "created",
+    "update_preimage", "update_postimage", "+i", "-u", "+u",
 }  # fmt: skip
+# What a flag says of a row that is not deleted -> of one that is.
+_FLAGS = {"0": "1", "n": "y", "no": "yes", "f": "t", "false": "true"}
 _KEY = re.compile(r"(^|_)(id|key|no|nr|num|number|code|uuid|guid|pk)$|[a-z](Id|ID|Key|No|Code)$", re.IGNORECASE)
 _WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 _MOMENT = ("TIMESTAMP", "DATE")
@@ -226,13 +232,13 @@ def find_options(found: files.Files) -> dict[str, str]:
 
 
 def _infer_csv_types(text: DataFrame, typed: DataFrame) -> dict[str, str]:
-    """The types that Spark infers, except that numbers with a leading zero, such as postal codes, stay text."""
+    """The types that Spark infers, except that digits after a zero or a plus, such as postal codes, stay text."""
     from pyspark.sql import functions as f
 
     columns = {x.name: x.dataType.simpleString().upper() for x in typed.schema.fields}
     if not columns:
         return {}
-    tests = [f.max(f.col(sql.quote(name)).rlike("^[+-]?0[0-9]")).alias(name) for name in columns]
+    tests = [f.max(f.col(sql.quote(name)).rlike("^[+-]?0[0-9]|^[+][0-9]+$")).alias(name) for name in columns]
     padded = text.select(f.lit(1), *tests).first()
     assert padded is not None
     return {name: "STRING" if padded[name] else kind for name, kind in columns.items()}
@@ -516,6 +522,10 @@ def _put_meanings(
         note = f"{said}{stays} keeps it, so it is not among the columns.{_describe_century(time, read)}"
         draft.put("source.effective_at", read, note)
         used.append(time)
+        if empty := time.values.count(None):
+            why = f"is NULL in {empty} of the rows, which a run refuses"
+            how = "Write coalesce with another time, or bad_rows: skip"
+            draft.warnings.append(f"effective_at {time.name}: {why}. {how}")
         if is_load_time(time.name):
             why = "its name is that of a time of loading; if so, a late row counts as the newest"
             draft.warnings.append(f"effective_at {time.name}: {why}. Order by the time of the source")
@@ -549,7 +559,9 @@ def _put_meanings(
     marked = guess_deletes([c for c in free if c not in used])
     if marked is not None:
         column, marks = marked
-        text, listed = quote_column(column.name), ", ".join(sql.text_literal(mark) for mark in marks)
+        is_number = column.type in _WHOLE and sample.format != "csv"
+        listed = ", ".join(mark if is_number else sql.text_literal(mark) for mark in marks)
+        text = quote_column(column.name)
         flag = cast(text, "BOOLEAN") if sample.format == "csv" else text
         when = flag if not marks else f"{text} = {listed}" if len(marks) == 1 else f"{text} IN ({listed})"
         draft.put("source.delete_when", when, "Guessed from the name and the values.")
@@ -557,11 +569,14 @@ def _put_meanings(
             draft.options["source"]["sequence_by"].append(text)
             draft.note("In a commit, the delete of a key comes before its insert.", "source", "sequence_by")
         used.append(column)
-        if before := find_before_images(column):
-            listed = ", ".join(sql.text_literal(mark) for mark in before)
-            draft.put(
-                "source.where", f"{text} NOT IN ({listed})", "Rows as they were before an update are not changes."
-            )
+        before, emptied = find_before_images(column), find_truncates(column)
+        if left := (*before, *emptied):
+            listed = ", ".join(sql.text_literal(mark) for mark in left)
+            notes = ["Rows as they were before an update are not changes."] if before else []
+            notes += ["A TRUNCATE is not a change of one row."] if emptied else []
+            draft.put("source.where", f"{text} NOT IN ({listed})", " ".join(notes))
+        if emptied:
+            warn_of_truncates(draft, column)
     return used
 
 
@@ -580,11 +595,19 @@ def _put_period(draft: Draft, sample: Sample, free: Sequence[Seen], period: tupl
     if start.type == end.type == "DATE" and not start.moments and not end.moments:
         draft.put("history.type", "date", f"{start.name} and {end.name} are dates.")
     # An open version ends in NULL, or in a year that is far away.
-    if last := next((str(value) for value in end.values if str(value).startswith("9999")), None):
+    if last := _find_open_end(end):
         draft.put("history.open_end", last, f"{end.name} of open versions.")
     flags = [c for c in free if _CURRENT.search(c.name)]
     draft.left_out += [f"the column '{c.name}': history.is_current says the same" for c in flags]
     return [start, end, *flags]
+
+
+def _find_open_end(end: Seen) -> str | None:
+    """Return the end in the year 9999 that open versions have, as a spec writes it; ``None`` if none has it."""
+    texts = dict.fromkeys(str(value) for value in end.values if "9999" in str(value))
+    # Text of another form is read by its pattern, whose zone, if it has one, is not kept.
+    read = (read_by(end.patterns[0], text) if len(end.patterns) == 1 else text for text in texts)
+    return next((text for text in read if text.startswith("9999-")), None)
 
 
 def _read_moment(draft: Draft, column: Seen) -> str:
@@ -603,7 +626,9 @@ def put_likely_keys(
     # In changes and versions, a key is unique only together with its time.
     timed = [] if feed == "snapshot" else list(beside[:1] if feed == "versions" else beside)
     marks = guess_deletes(timed)
-    gone = [i for i, v in enumerate(marks[0].values) if str(v) in marks[1] or v is True] if marks else []
+    # Deletes may lack values, and rows that the draft leaves out are no changes.
+    skipped = {*marks[1], *find_before_images(marks[0]), *find_truncates(marks[0])} if marks else set()
+    gone = [i for i, v in enumerate(marks[0].values) if str(v) in skipped or v is True] if marks else []
     timed = [c for c in timed if marks is None or c != marks[0]]
     read = f"in all {sample.rows} rows" if sample.whole else f"in the first {sample.rows} rows"
     together = f" together with {' and '.join(c.name for c in timed)}" if timed else ""
@@ -650,19 +675,32 @@ def quote_column(name: str) -> str:
 
 
 def guess_type_of_text(values: Iterable[Any]) -> str | None:
-    """Guess the type of dates or times in text; ``None`` if a value is neither.
+    """Guess the type of dates or times in text; ``None`` if a value is neither, or no day of the calendar.
 
-    >>> [guess_type_of_text([text]) for text in ("2024-05-01", "2024-05-01T10:00:00Z", "x")]
-    ['DATE', 'TIMESTAMP', None]
+    >>> [guess_type_of_text([text]) for text in ("2024-05-01", "2024-05-01T10:00:00Z", "x", "0000-00-00 00:00:00")]
+    ['DATE', 'TIMESTAMP', None, None]
     """
     given = [value for value in values if value is not None]
-    if not given or not all(isinstance(value, str) and _TIME_TEXT.fullmatch(value) for value in given):
+    if not given or not all(isinstance(value, str) and _is_time(value) for value in given):
         return None
     return "DATE" if all(len(value) == 10 for value in given) else "TIMESTAMP"
 
 
+def _is_time(text: str) -> bool:
+    if not _TIME_TEXT.fullmatch(text):
+        return False
+    try:
+        dt.datetime.fromisoformat(text[:16])  # seconds and zones have no gaps
+    except ValueError:
+        return False
+    return True
+
+
 def guess_time(columns: Sequence[Seen], snapshot: bool) -> Seen | None:
-    """Guess the column with the effective time; for a snapshot only a column with the time of the last change."""
+    """Guess the column with the effective time; for a snapshot only a column with the time of the last change.
+
+    A time of the last change that is NULL in some rows is not taken, and only a clear name is taken in its place.
+    """
 
     def likely(column: Seen) -> int:
         if not _is_moment(column) or None in column.values or _ANOTHER_TIME.search(column.name):
@@ -674,7 +712,9 @@ def guess_time(columns: Sequence[Seen], snapshot: bool) -> Seen | None:
         return 0 if snapshot else 2 if _EFFECTIVE.search(column.name) else 1 if _TIMELY.search(column.name) else 0
 
     best = max(columns, key=likely, default=None)
-    return best if best is not None and likely(best) else None
+    nullable = [c for c in columns if None in c.values and likely(replace(c, values=())) == 3]
+    least = 2 if nullable else 1
+    return best if best is not None and likely(best) >= least else None
 
 
 def find_time(columns: Sequence[Seen], name: str) -> Seen:
@@ -716,17 +756,54 @@ def guess_deletes(columns: Sequence[Seen]) -> tuple[Seen, tuple[str, ...]] | Non
         if column.type == "BOOLEAN" and _DELETED.search(column.name):
             return column, ()
         given = {str(value) for value in column.values if value is not None}
+        if _DELETED.search(column.name) and (flag := _find_flag(given)):
+            return column, (flag,)
         # If one value is not a word for an operation, the column means something else.
-        known = {value for value in given if value.lower() in _OPERATIONS}
+        known = {value for value in given if value.lower() in _OPERATIONS | _TRUNCATES}
         if column.type != "STRING" or not _OPERATION.search(column.name) or not given or known != given:
             continue
         marks = sorted(value for value in known if value.lower() in _DELETES)
-        if not marks:  # no delete so far: guess the mark from the form of the other values
-            short, upper = all(len(value) == 1 for value in given), all(value.isupper() for value in given)
-            mark = "d" if short else "delete"
-            marks = [mark.upper() if upper else mark]
-        return column, tuple(marks)
+        if not marks and _KIND.search(column.name):
+            continue
+        return column, tuple(marks or [_guess_mark(given)])
     return None
+
+
+def _find_flag(given: set[str]) -> str | None:
+    """Return the value of a flag that says yes, as the data writes it; ``None`` if the values are not of one flag.
+
+    >>> _find_flag({"0"}), _find_flag({"N", "Y"}), _find_flag({"0", "2"})
+    ('1', 'Y', None)
+    """
+    for no, yes in _FLAGS.items():
+        if given and {value.lower() for value in given} <= {no, yes}:
+            return next((v for v in sorted(given) if v.lower() == yes), yes.upper() if max(given).isupper() else yes)
+    return None
+
+
+def _guess_mark(given: set[str]) -> str:
+    """Return the mark of a delete in the form of the other operations, if the data has no delete so far.
+
+    >>> _guess_mark({"I", "U"}), _guess_mark({"+I", "+U"}), _guess_mark({"ins"}), _guess_mark({"updated"})
+    ('D', '-D', 'del', 'deleted')
+    """
+    words = {value.lower() for value in given}
+    forms = (("-d", {"+i", "-u", "+u"}), ("del", {"ins", "upd"}), ("deleted", {"inserted", "updated", "created"}))
+    short = "d" if all(len(word) == 1 for word in words) else "delete"
+    mark = next((mark for mark, others in forms if words & others), short)
+    return mark.upper() if all(value.isupper() for value in given) else mark
+
+
+def find_truncates(column: Seen) -> tuple[str, ...]:
+    """The values that mark a TRUNCATE, which has no row."""
+    return tuple(sorted({str(v) for v in column.values if column.type == "STRING" and str(v).lower() in _TRUNCATES}))
+
+
+def warn_of_truncates(draft: Draft, column: Seen) -> None:
+    """Warn that the rows of a TRUNCATE are left out, if the sample has any."""
+    if count := sum(str(v).lower() in _TRUNCATES for v in column.values):
+        what = f"left out: rows of a TRUNCATE ({count}); the versions before them stay open"
+        draft.warnings.append(f"where: {what}. Delete rows at the source instead")
 
 
 def find_before_images(column: Seen) -> tuple[str, ...]:
@@ -751,9 +828,9 @@ class Key:
 def guess_keys(columns: Sequence[Seen], beside: Sequence[Seen], skip: Iterable[int], entity: str) -> Key | None:
     """Find the smallest set of columns that, together with those ``beside``, is unique among distinct rows.
 
-    ``skip`` are the indexes of rows to ignore (deletes), ``entity`` is the name of what a row describes. Columns with
-    the name of a key are tried first. If the columns in ``beside`` are unique alone, the values prove nothing, and the
-    key is guessed from the name.
+    ``skip`` are the indexes of rows to ignore, such as deletes, ``entity`` is the name of what a row describes. Columns
+    with the name of a key are tried first. If the columns in ``beside`` are unique alone, the values prove nothing, and
+    the key is guessed from the name.
     """
     out = set(skip)
     every = [*columns, *beside]
@@ -764,7 +841,7 @@ def guess_keys(columns: Sequence[Seen], beside: Sequence[Seen], skip: Iterable[i
         return None
     # Keys are texts or numbers, and never NULL.
     fit = [c for c in columns if c.type == "STRING" or c.type in _WHOLE or c.type.startswith("DECIMAL")]
-    fit = [c for c in fit if None not in c.values]
+    fit = [c for c in fit if all(v is not None or place in out for place, v in enumerate(c.values))]
     # Try first what is named as a key: id, or the name of the entity.
     names = {entity.lower(), entity.lower().removesuffix("s"), "id"}
     likely = {c.name: 2 * (c.name.lower().removesuffix("_id") in names) + bool(_KEY.search(c.name)) for c in fit}

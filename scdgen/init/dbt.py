@@ -206,13 +206,20 @@ def _put_columns(draft: Draft, found: _Snapshot, parent: Node | None, given: Giv
     own = {name.lower() for name in meta.values()}
     described = {name: column for name, column in found.node.columns.items() if name.lower() not in own}
     draft.left_out += [f"columns: {n}: the text on a column of dbt" for n in found.node.columns if n not in described]
-    # Take the columns of the SELECT, and then what the snapshot documents.
+    # Take the columns of the SELECT, or of the data, or those that the table documents; the snapshot may list a few.
     listed, _ = read_select(draft.options["source"].get("query", ""))
-    listed.update({name: c.data_type for name, c in described.items() if c.data_type or name not in listed})
     documented = {name.lower(): c for name, c in parent.columns.items()} if parent else {}
-    if not listed and not given.data and documented and all(c.data_type for c in documented.values()):
+    if not listed and given.data:
+        listed = dict(given.data)
+    elif not listed and documented and all(c.data_type for c in documented.values()):
         listed = {c.name: c.data_type for c in documented.values()}
         draft.note("Those that the source has in dbt's documentation; add any that are missing there.", "columns")
+    elif not listed and described:
+        draft.note("Those that the snapshot has in dbt's documentation; add any that are missing there.", "columns")
+    spelt = {name.lower(): name for name in listed}
+    for name, column in described.items():
+        if column.data_type or name.lower() not in spelt:
+            listed[spelt.get(name.lower(), name)] = column.data_type
     for name, kind in listed.items():
         kind = kind or (documented[name.lower()].data_type if name.lower() in documented else None)
         if kind and name not in given.columns:

@@ -296,6 +296,18 @@ def find_column(draft: Draft, name: str, option: str) -> str:
     return same
 
 
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """Return a name that is not taken in any case: the one that is given, or it with underscores.
+
+    >>> free_name("deleted", ["Deleted", "id"])
+    'deleted_'
+    """
+    others = {other.lower() for other in taken}
+    while name.lower() in others:
+        name += "_"
+    return name
+
+
 def set_option(draft: Draft, column: str, option: str, value: Any) -> None:
     """Set one option of a column; expands its short form if needed."""
     columns = draft.options["columns"]
@@ -312,20 +324,22 @@ def put_keys(draft: Draft, expressions: Iterable[str], option: str) -> None:
         except ValueError as error:
             raise UsageError(str(error), place=option) from error
         parts = [find_column(draft, name, option) for name in _list_columns(text)]
+        tree = sqlglot.parse_one(text, dialect=DIALECT)
         if read.bare is not None:
             keys += parts
-        elif len(parts) > 1 and isinstance(sqlglot.parse_one(text, dialect=DIALECT), _TEXT_JOINS):
+        elif len(parts) > 1 and isinstance(tree, _TEXT_JOINS):
             keys += parts
             draft.note(f"{option} {text} joins texts; separate columns cannot collide.", "keys")
-        elif len(parts) == 1:
+        elif len(parts) == 1 and isinstance(tree, exp.Coalesce):
             keys += parts
             set_option(draft, parts[0], "from", text)
             draft.note(f"{option} is an expression, which the column now holds.", "columns", parts[0])
         else:
-            name = "unique_key"
+            # The columns that it reads keep their own values, and the expression may have another type.
+            name = free_name("unique_key", draft.options["columns"])
             draft.options["columns"] = {name: {"type": "string", "from": text}, **draft.options["columns"]}
             keys.append(name)
-            draft.note(f"{option} is an expression over several columns; the key column holds it.", "columns", name)
+            draft.note(f"{option} is an expression; this column holds it, as text.", "columns", name)
     draft.put("keys", list(dict.fromkeys(keys)))
 
 

@@ -241,7 +241,7 @@ def find_feed(sample: Sample, date_format: str | None = None) -> Feed | None:
     if {"_change_type", "_commit_version", "_commit_timestamp"} <= known.keys():
         return _of_delta(columns, known)
     if {"__op", "__deleted"} & known.keys():
-        return _of_flat_debezium(columns, known)
+        return _of_flat_debezium(columns, known, sample.format == "csv")
     if {"op_type", "op_ts"} <= known.keys():
         moment = _read(columns, "op_ts", known)
         return _flat(columns, known, "GoldenGate", "op_type", ("I", "U", "D"), "D", moment, ("pos",),
@@ -284,8 +284,8 @@ def _of_delta(columns: Sequence[Seen], known: Mapping[str, Value]) -> Feed:
     return replace(found, keeps_order=False)
 
 
-def _of_flat_debezium(columns: Sequence[Seen], known: Mapping[str, Value]) -> Feed:
-    """Columns of ExtractNewRecordState begin with ``__``; ``__deleted`` is text."""
+def _of_flat_debezium(columns: Sequence[Seen], known: Mapping[str, Value], from_text: bool) -> Feed:
+    """Columns of ExtractNewRecordState begin with ``__``; ``__deleted`` is text, and so is every cell of a CSV."""
     time = next((known[n] for n in ("__source_ts_ms", "__ts_ms") if n in known), None)
     order = next((tuple(f"{p}{n}" for n in names if f"{p}{n}" in known)
                   for names in _POSITIONS for p in ("__", "__source_") if f"{p}{names[0]}" in known), ())  # fmt: skip
@@ -297,7 +297,8 @@ def _of_flat_debezium(columns: Sequence[Seen], known: Mapping[str, Value]) -> Fe
     found = _flat(columns, known, "Debezium, flattened", operation, read, "d", time, order, extra, note)
     if "__deleted" in known:
         mark = known["__deleted"]
-        found = replace(found, deletes=mark.text if mark.type == "BOOLEAN" else f"{mark.text} = 'true'")
+        is_flag = mark.type == "BOOLEAN" and not from_text
+        found = replace(found, deletes=mark.text if is_flag else f"{mark.text} = 'true'")
     used = {v.text for v in (found.operation, *found.order, *filter(None, [time]))} | {"__deleted"}
     left = tuple(f"the column '{known[n].text}' of Debezium" for n in extra if known[n].text not in used)
     return replace(found, left_out=left)

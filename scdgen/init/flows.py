@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError
-from scdgen.init.draft import split_list
+from scdgen.init.draft import join_name, split_list
 from scdgen.sql.tokens import split_list as split_expressions
 
 _PART = r"(?:`[^`]+`|[\w-]+)"
@@ -199,12 +199,16 @@ class Pipeline:
 
 
 def drop_live(name: str) -> str:
-    """Drop the schema ``LIVE`` of older pipelines, which stands for the pipeline's own.
+    """Drop the schema ``LIVE`` of older pipelines, which stands for the pipeline's own, and quotes without need.
 
-    >>> drop_live("live.users"), drop_live("main.live.users")
-    ('users', 'main.live.users')
+    >>> drop_live("live.users"), drop_live("main.live.users"), drop_live("`main`.`my users`")
+    ('users', 'main.live.users', 'main.`my users`')
     """
-    return re.sub(r"^live\.", "", name, flags=re.IGNORECASE)
+    name = re.sub(r"^live\.", "", name, flags=re.IGNORECASE)
+    try:
+        return join_name(sql.split_name(name)) if "`" in name else name
+    except ValueError:
+        return name
 
 
 def unmapped_table_option(option: str) -> str:

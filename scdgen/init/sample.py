@@ -30,7 +30,7 @@ MOST_BYTES = 64 << 20  # of a file that Python reads; Spark is faster for a larg
 _PYTHON = {"sep", "encoding", "quote", "escape", "comment"}  # options of Spark's CSV reader that Python's has too
 _DOUBLE = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|Infinity|Inf)|NaN")
 _DATE = re.compile(r"(\d{4})-(\d\d?)-(\d\d?)")
-_CLOCK = re.compile(r"[ T]\d\d?(:\d\d?(:\d\d?(\.\d+)?)?)?( ?(Z|UTC|[+-]\d\d?(:?\d\d)?))?")
+_CLOCK = re.compile(r"[ T]([01]?\d|2[0-3])(:\d\d?(:\d\d?(\.\d+)?)?)?( ?(Z|UTC|[+-]\d\d?(:?\d\d)?))?")
 _NUMBERS = ("INT", "BIGINT", "DECIMAL", "DOUBLE")  # each has the values of those before it
 _DIGITS = {"INT": 10, "BIGINT": 20}  # of the decimals that have their values
 _NO_TEXT = re.compile("[\0\ufffd\ud800-\udfff]")
@@ -102,14 +102,14 @@ def _read_csv(found: files.Files) -> Sample | None:
 
 
 def find_type(text: str) -> str:
-    """Find the type that Spark infers for a cell of a CSV, but for a number with a leading zero, such as a postal code.
+    """Find the type that Spark infers for a cell of a CSV; digits after a zero or a plus, as of a telephone, are text.
 
-    >>> [find_type(text) for text in ("1", "2147483648", "12345678901234567890", "007", "0.5", "TRUE", "1-2")]
-    ['INT', 'BIGINT', 'DECIMAL(20)', 'STRING', 'DOUBLE', 'BOOLEAN', 'STRING']
+    >>> [find_type(text) for text in ("1", "2147483648", "12345678901234567890", "007", "+47", "0.5", "TRUE", "1-2")]
+    ['INT', 'BIGINT', 'DECIMAL(20)', 'STRING', 'STRING', 'DOUBLE', 'BOOLEAN', 'STRING']
     >>> [find_type(text) for text in ("2024-02-29", "2023-02-29", "2024-02-29 10:00:00.5", "2024-02-29T10:00Z")]
     ['DATE', 'STRING', 'TIMESTAMP', 'TIMESTAMP']
     """
-    if re.match("[+-]?0[0-9]", text):
+    if re.match("[+-]?0[0-9]|[+][0-9]+$", text):
         return "STRING"
     if re.fullmatch("[+-]?[0-9]+", text):
         number, digits = int(text), len(text.lstrip("+-"))

@@ -74,6 +74,32 @@ def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(to_regex(pattern), re.IGNORECASE)
 
 
+def read_by(pattern: str, text: str) -> str:
+    """Return the date or the time that a pattern reads, as a literal has it; empty if it does not read a day.
+
+    >>> read_by("dd.MM.yyyy", "31.12.9999"), read_by("MMM d, yyyy h:mm a", "Dec 31, 9999 11:59 PM")
+    ('9999-12-31', '9999-12-31 23:59:00')
+    """
+    form = ""
+    for part in _PART.finditer(pattern):
+        letters = part["letters"]
+        if letters is None or letters[0] == "S":
+            form += to_regex(part[0])
+        else:
+            form += f"(?P<{letters[0]}>{_LETTERS[letters]})"
+    read = re.fullmatch(form, text, re.IGNORECASE)
+    parts = read.groupdict() if read else {}
+    if not parts.keys() >= {"y", "M", "d"}:
+        return ""
+    month = parts["M"].title()[:3]
+    number = int(month) if month.isdigit() else _MONTHS.split("|").index(month) + 1
+    day = f"{int(parts['y']):04}-{number:02}-{int(parts['d']):02}"
+    if not {"H", "h"} & parts.keys():
+        return day
+    hour = int(parts["H"]) if "H" in parts else int(parts["h"]) % 12 + 12 * (parts["a"].upper() == "PM")
+    return f"{day} {hour:02}:{parts['m']}:{parts.get('s', '00')}"
+
+
 _MISTAKEN = {"m": "minutes", "Y": "the week-based year", "D": "the day of the year"}
 
 

@@ -148,16 +148,17 @@ def test_ephemeral_model_is_in_the_compiled_select(capsys: pytest.CaptureFixture
     ("documented", "own", "columns", "found"),
     [
         ({"ID": "int", "a": "text"}, {}, "b:date", {"ID": "INT", "a": "STRING", "b": "DATE"}),
-        ({"id": "int", "a": "text"}, {"ID": None}, "", {"ID": "INT"}),
+        ({"id": "int", "a": "text"}, {"ID": None}, "", {"id": "INT", "a": "STRING"}),
         ({"id": "int", "a": None}, {}, "id:bigint", {"id": "BIGINT"}),
-        ({"id": "int", "a": "text"}, {"id": "bigint"}, "", {"id": "BIGINT"}),
+        ({"id": "int", "a": "text"}, {"id": "bigint"}, "", {"id": "BIGINT", "a": "STRING"}),
+        ({"id": "int", "a": None}, {"id": "bigint"}, "", {"id": "BIGINT"}),
     ],
 )
 def test_columns_come_from_the_documented_source(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, documented: dict[str, str | None], own: dict[str, str | None],
     columns: str, found: dict[str, str],
 ) -> None:  # fmt: skip
-    """Columns documented for the snapshot, with types from the source; else those of the source, if all have types."""
+    """Columns of the source, if all have types, and those of the snapshot: a test of the key is documented there."""
 
     def described(kinds: dict[str, str | None]) -> dict[str, Any]:
         return {name: {"name": name, "data_type": kind, "description": ""} for name, kind in kinds.items()}
@@ -168,9 +169,9 @@ def test_columns_come_from_the_documented_source(
     status, out, err = init_dbt(capsys, tmp_path, json.dumps(made), *(["--columns", columns] if columns else []))
     assert (status, err) == (0, "")
     assert {name: column.type for name, column in load_spec_text(out).columns.items()} == found
-    assert ("# Those that the source has in dbt's documentation" in out) == (
-        not own and None not in documented.values()
-    )
+    typed = None not in documented.values()
+    assert ("# Those that the source has in dbt's documentation" in out) == typed
+    assert ("# Those that the snapshot has in dbt's documentation" in out) == (bool(own) and not typed)
 
 
 def test_sql_of_another_adapter_is_noted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -105,6 +105,43 @@ def test_draft_without_types_says_what_is_guessed(capsys: pytest.CaptureFixture[
     assert [*load_spec_text(filled).columns] == ["userId", "name", "city"]
 
 
+def test_names_in_quotes_are_the_same_names(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A table's statement says its columns however its flow spells the name, and EXCEPT holds for them, too."""
+    text = (
+        "CREATE OR REFRESH STREAMING TABLE `crm`.`users` "
+        "(id INT, name STRING, op STRING, is_deleted BOOLEAN, at TIMESTAMP) COMMENT 'Users'; "
+        "CREATE FLOW f AS AUTO CDC INTO crm.users FROM stream(crm.feed) KEYS (id) "
+        "APPLY AS DELETE WHEN is_deleted SEQUENCE BY at COLUMNS * EXCEPT (op) STORED AS SCD TYPE 1"
+    )
+    spec = spec_of(capsys, tmp_path, text)
+    assert (spec.description, list(spec.columns)) == ("Users", ["id", "name", "is_deleted", "at"])
+    assert spec.deleted == "is_deleted_"
+
+
+@pytest.mark.parametrize(
+    ("sequence", "columns", "kind", "says"),
+    [
+        ("CAST(scn AS BIGINT)", "", "bigint", None),
+        ("scn", "scn:bigint", "bigint", None),
+        ("scn", "scn:timestamp_ntz", "timestamp", None),
+        ("scn", "scn:decimal(38,0)", "timestamp", "scn is of type decimal(38,0), which is no time"),
+    ],
+)
+def test_type_of_sequence(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, sequence: str, columns: str, kind: str, says: str | None
+) -> None:
+    flow = "APPLY CHANGES INTO users FROM feed KEYS (id) SEQUENCE BY {} COLUMNS (id, a) STORED AS SCD TYPE {}"
+    given = ["--columns", columns] if columns else []
+    _, out, _ = draft(capsys, tmp_path, flow.format(sequence, 2), *given)
+    assert load_spec_text(out).history.type == kind
+    assert "has no type of SEQUENCE BY" not in out
+    assert ("which is no time" in out) == (says is not None)
+    assert (says or "") in out
+    if sequence != "scn":
+        spec = spec_of(capsys, tmp_path, flow.format(sequence, 1))
+        assert spec.columns[spec.updated_at or ""].type == "BIGINT"
+
+
 LISTED = f"{BEGIN} SEQUENCE BY n COLUMNS id, a, b STORED AS SCD TYPE 2"
 
 
@@ -167,9 +204,12 @@ def test_clause_becomes_option(
         (LISTED.replace("APPLY CHANGES", "CREATE FLOW f AS AUTO CDC ONCE"), "ONCE: each run is a batch"),
         (
             LISTED.replace("SCD TYPE 2", "BITEMPORAL"),
-            "STORED AS BITEMPORAL: scdgen keeps no system time; drafted as scd2",
+            "STORED AS BITEMPORAL: drafted as scd2; history.recorded keeps the time of a run",
         ),
-        (LISTED.replace(" COL", " SYSTEM SEQUENCE BY s COL"), "SYSTEM SEQUENCE BY: scdgen keeps no system time"),
+        (
+            LISTED.replace(" COL", " SYSTEM SEQUENCE BY s COL"),
+            "SYSTEM SEQUENCE BY: history.recorded takes the time of a run, not that of a column",
+        ),
     ],
 )
 def test_clause_without_option_is_named(

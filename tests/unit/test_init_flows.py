@@ -231,7 +231,7 @@ VERSION = "(SELECT * FROM b.s WHERE v = (select `v` from current_snapshot_versio
         (
             SNAPSHOT.format(VERSION, 1), {"query": "SELECT * FROM b.s WHERE v = :version"},
         ),
-        (SNAPSHOT.format("b.`snapshot`", 1), {"table": "b.`snapshot`"}),
+        (SNAPSHOT.format("b.`snapshot`", 1), {"table": "b.snapshot"}),
         ("CREATE STREAMING TABLE a.t FLOW AUTO CDC ONCE FROM SNAPSHOT b.s KEYS (id)", {"table": "b.s"}),
     ],
 )  # fmt: skip

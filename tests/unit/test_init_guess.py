@@ -47,7 +47,23 @@ def test_time_column_is_guessed(columns: str, snapshot: bool, expected: str | No
 
 
 def test_column_with_nulls_is_not_a_time() -> None:
-    assert guess_time([Seen("updated_at", "TIMESTAMP", (1, None))], False) is None
+    nullable = Seen("updated_at", "TIMESTAMP", (1, None))
+    assert guess_time([nullable], False) is None
+    # The date of something else does not take its place; a name that says from when a row holds does.
+    dated, starts = Seen("signup_date", "DATE", (1, 2)), Seen("effective_date", "DATE", (1, 2))
+    assert guess_time([dated, nullable], False) is None
+    assert guess_time([dated, nullable, starts], False) == starts
+
+
+def test_chosen_time_with_nulls_is_warned_of() -> None:
+    columns = (
+        Seen("id", "INT", (1, 2)),
+        Seen("name", "STRING", ("a", "b")),
+        Seen("updated_at", "TIMESTAMP", (1, None)),
+    )
+    sample = Sample("a.c", None, columns, 2, True)
+    text = draft_from_sample(sample, "a.b", "scd2", None, ["id"], {}, effective_at="updated_at").text()
+    assert "effective_at updated_at: is NULL in 1 of the rows, which a run refuses. Write coalesce" in text
 
 
 @pytest.mark.parametrize("name", ["lsn", "seq", "sequence_no", "change_id", "_commit_version", "ts_ms", "offset"])
@@ -66,8 +82,17 @@ def test_sequence_column_is_guessed(name: str) -> None:
         ("_change_type", "insert update_postimage", ("delete",)),
         ("cdc_operation", "INSERT UPDATE", ("DELETE",)),
         ("row_kind", "+I -U +U -D", ("-D",)),
+        ("row_kind", "+I +U", ("-D",)),
+        ("op", "ins upd", ("del",)),
+        ("op", "INSERT DELETE TRUNCATE", ("DELETE",)),
+        ("type", "I D", ("D",)),
+        ("type", "I C", None),  # such as individuals and companies
         ("type", "I shipped", None),
         ("status", "I U D", None),
+        ("is_deleted", "0 1", ("1",)),
+        ("deleted", "N", ("Y",)),
+        ("removed", "no yes", ("yes",)),
+        ("is_deleted", "0 2", None),
     ],
 )
 def test_delete_marks_are_guessed(name: str, values: str, marks: tuple[str, ...] | None) -> None:
@@ -82,6 +107,34 @@ def test_delete_flag_is_guessed() -> None:
 
 def seen(**columns: str) -> list[Seen]:
     return [Seen(name, "STRING", tuple(text.split())) for name, text in columns.items()]
+
+
+def test_flag_of_numbers_is_compared_as_a_number() -> None:
+    columns = {"id": ("INT", (1, 1)), "is_deleted": ("INT", (0, 1)), "changed_at": ("TIMESTAMP", (1, 2))}
+    seen = [Seen(name, kind, values) for name, (kind, values) in columns.items()]
+    sample = Sample("a.c", None, tuple(seen), 2, True)
+    spec = load_spec_text(draft_from_sample(sample, "a.b", "scd2", None, [], {}).text())
+    assert (spec.source.delete_when, list(spec.columns)) == ("is_deleted = 1", ["id"])
+    of_csv = [Seen(name, kind, tuple(map(str, values))) for name, (kind, values) in columns.items()]
+    sample = Sample("a.csv", "csv", tuple(of_csv), 2, True)
+    assert load_spec_text(draft_from_sample(sample, "a.b", "scd2", None, [], {}).text()).source.delete_when == (
+        "is_deleted = '1'"
+    )
+
+
+def test_rows_that_are_left_out_do_not_count_for_the_keys() -> None:
+    """The row before an update has the time of the row after it, and a TRUNCATE has no key."""
+    columns = [
+        Seen("id", "INT", (1, 2, 1, 1, None)), Seen("name", "STRING", ("A", "B", "A", "C", None)),
+        Seen("op", "STRING", ("+I", "+I", "-U", "+U", "TRUNCATE")), Seen("changed_at", "TIMESTAMP", (1, 1, 2, 2, 3)),
+    ]  # fmt: skip
+    sample = Sample("a.c", None, tuple(columns), 5, True)
+    for keys in ([], ["id"]):
+        text = draft_from_sample(sample, "a.b", "scd2", None, keys, {}).text()
+        spec = load_spec_text(text)
+        assert (spec.keys, spec.source.where) == (("id",), "op NOT IN ('-U', 'TRUNCATE')")
+        assert "not unique" not in text
+        assert "rows of a TRUNCATE (1); the versions before them stay open" in text
 
 
 def test_keys_of_snapshot_are_guessed() -> None:
@@ -335,6 +388,10 @@ def test_start_and_end_are_versions() -> None:
     assert (list(spec.columns), spec.keys) == (["id", "name"], ("id",))
     assert (spec.history.type, spec.history.open_end) == ("date", "9999-12-31")
     assert draft_of("TIMESTAMP", "versions").history.type == "timestamp"
+    texts = {"id": ("1", "1"), "valid_from": ("01.01.2024", "01.02.2024"), "valid_to": ("31.01.2024", "31.12.9999")}
+    sample = Sample("old.csv", "csv", tuple(Seen(n, "STRING", v) for n, v in texts.items()), 2, True)
+    text = draft_from_sample(sample, "a.b", "scd2", None, ["id"], {}).text()
+    assert load_spec_text(text).history.open_end == "9999-12-31"
     assert draft_of("DATE", "changes").source.feed == "changes"
     assert draft_of("DATE", None, "scd1").source.feed == "changes"
 

@@ -325,6 +325,20 @@ def test_draft_has_the_first_rows_of_the_data(tmp_path: Path) -> None:
     )
 
 
+def test_draft_has_names_that_need_quotes(tmp_path: Path) -> None:
+    file = write_files(tmp_path, "")
+    path = tmp_path / "blanks.yml"
+    path.write_text(
+        "target: a.b\npattern: scd1\nsource: {table: s.t, feed: changes}\nkeys: [my id]\n"
+        "columns: {my id: bigint, n: string}\n"
+    )
+    file.write_text(text := draft_cases(load_spec(path), file, Rows({"my id": "bigint", "n": "string"}, [(1, "a")])))
+    assert "  schema: '`my id` bigint, n string'\n" in text
+    with duck_worlds() as open_world:
+        (played,) = play_file(read_files([file])[0], open_world)
+    assert played.message == ""
+
+
 def test_page_shows_what_the_commands_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs/how-to/test-a-spec.md").read_text()
