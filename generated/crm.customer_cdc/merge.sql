@@ -133,11 +133,8 @@ MERGE INTO crm.customer_cdc AS t USING (
     )
     SELECT * FROM staged WHERE _scd_action IS NOT NULL
 ) AS s
-    -- A key and a start identify a version; the rest lets Delta skip files.
-    ON t.company = s.company
-        AND t.customer_no = s.customer_no
-        AND t.valid_from = s.valid_from
-        AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
+    -- A key and a start identify a version.
+    ON t.company = s.company AND t.customer_no = s.customer_no AND t.valid_from = s.valid_from
 -- No version starts here any more: the one before has the same values, or a delete has this time.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
 -- A stored version whose end or values change; both are written.

@@ -13,7 +13,7 @@ DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
 
 SET VARIABLE (_scd_batch_from, _scd_partitions_1) = (
-    WITH source AS (
+    WITH source_query AS (
         SELECT c.region, c.customer_no, c.full_name, c.street, c.birth_date, c.changed_on, c.change_no
         FROM staging.customer AS c
         WHERE c.customer_no IS NOT NULL
@@ -21,11 +21,11 @@ SET VARIABLE (_scd_batch_from, _scd_partitions_1) = (
     SELECT
         MIN(CAST(changed_on AS DATE)) - INTERVAL '1' DAY,
         COLLECT_SET(CAST(region AS STRING))
-    FROM source
+    FROM source_query
 );
 
 MERGE INTO dwh.dim_customer AS t USING (
-    WITH source AS (
+    WITH source_query AS (
         SELECT c.region, c.customer_no, c.full_name, c.street, c.birth_date, c.changed_on, c.change_no
         FROM staging.customer AS c
         WHERE c.customer_no IS NOT NULL
@@ -40,7 +40,7 @@ MERGE INTO dwh.dim_customer AS t USING (
             CAST(birth_date AS DATE) AS birth_date,
             CAST(changed_on AS DATE) AS _scd_at,
             change_no AS _scd_sequence_1
-        FROM source
+        FROM source_query
     ),
     changes AS (
         -- A row that breaks a rule stops the statement, as does a session that would read values differently.

@@ -26,7 +26,7 @@ SET VARIABLE _scd_last_run = COALESCE(
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
 
 SET VARIABLE _scd_partitions_1 = (
-    WITH source AS (
+    WITH source_query AS (
         SELECT visitor_cookie_id, user_id, valid_start_date AS seen_at
         FROM web.user_mapping
         UNION ALL
@@ -34,12 +34,12 @@ SET VARIABLE _scd_partitions_1 = (
         FROM web.first_dates
     )
     SELECT COLLECT_SET(CAST(substring(visitor_cookie_id, 1, 2) AS STRING))
-    FROM source
+    FROM source_query
     WHERE seen_at >= session.since
 );
 
 MERGE INTO web.visitor_lookup AS t USING (
-    WITH source AS (
+    WITH source_query AS (
         SELECT visitor_cookie_id, user_id, valid_start_date AS seen_at
         FROM web.user_mapping
         UNION ALL
@@ -54,7 +54,7 @@ MERGE INTO web.visitor_lookup AS t USING (
             NULLIF(CAST(substring(visitor_cookie_id, 1, 2) AS STRING), '') AS vcid_first_two,
             CAST(seen_at AS TIMESTAMP) AS _scd_at,
             user_id AS _scd_sequence_1
-        FROM source
+        FROM source_query
         WHERE seen_at >= session.since
     ),
     changes AS (

@@ -97,7 +97,8 @@ def find_origin(context: click.Context, option: str) -> str:
             if source is ParameterSource.DEFAULT_MAP:
                 return str(context.meta[_PLACES].get((context.info_name, known.name), ""))
             if source is ParameterSource.ENVIRONMENT:
-                return next(name for name in known.envvar or () if os.environ.get(name))
+                names = [known.envvar] if isinstance(known.envvar, str) else known.envvar or ()
+                return next((name for name in names if os.environ.get(name)), "")
     return ""
 
 

@@ -227,7 +227,7 @@ class _Gate:
                     if not column.table or parts in self.facts:  # of this table, or of the source around it
                         column.replace(exp.Null())
         for cte in tree.find_all(exp.CTE):
-            if cte.alias == "source":  # the user's query: its tables are not known here
+            if cte.alias == "source_query":  # the user's query: its tables are not known here
                 given = (exp.column(name, quoted=True) for name in self.read)
                 cte.set("this", exp.select(*given).from_(SOURCE_VIEW))
         # Names are lowered here: sqlglot would parse each of them, and fail at a semicolon.

@@ -74,6 +74,7 @@ SECONDS = 30.0
 """How long a statement may take."""
 MOST_ROWS = 100_000
 """How many rows a query may return."""
+_FRACTIONS = r"DECIMAL\(\d+, ?[1-9]|DOUBLE|FLOAT"
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN")
 _TIMES = ("DATE", "TIMESTAMP")
 _NESTED = r"STRUCT|MAP|\["
@@ -435,7 +436,7 @@ class Database:
         return Existing(added, lacks)
 
     def _require_times(self, spec: Spec, infer: bool) -> None:
-        """Raise :class:`DataError` for a number that would be cast to a time, as Spark's runner does."""
+        """Raise :class:`DataError` for a number that would be cast to a time, or cut off, as Spark's runner does."""
         # The queries name the params, so declare these.
         for variable in param_variables(spec)[0]:
             self.execute(f"DECLARE OR REPLACE VARIABLE {variable.name} {variable.type}")
@@ -448,6 +449,9 @@ class Database:
                 if found.startswith(_NUMBERS) and wanted.startswith(_TIMES):
                     message = f"{spec.target}: {cast.place}: is {found}, and a number is not a {wanted}"
                     raise DataError(f"{message}; write an expression that gives a time", rule="number_as_time")
+                if wanted == "BIGINT" and (found.startswith(_TIMES) or re.match(_FRACTIONS, found)):
+                    message = f"{spec.target}: {cast.place}: is {found}, and a BIGINT would lose a part of it"
+                    raise DataError(f"{message}; write an expression that keeps the order", rule="number_as_time")
 
     def _require_order(self, spec: Spec) -> None:
         """Raise :class:`UnknownError` for values with others inside, by which rows are put in an order.

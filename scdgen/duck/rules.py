@@ -77,7 +77,7 @@ class Times:
         if name.startswith("_scd_") or (name == self.parameter and not column.table):
             return True
         within = column.find_ancestor(exp.CTE)
-        return column.table == "t" and name in self.stored and not (within and within.alias == "source")
+        return column.table == "t" and name in self.stored and not (within and within.alias == "source_query")
 
 
 def call(name: str, *arguments: exp.Expr) -> exp.Anonymous:

@@ -160,7 +160,7 @@ def _relation(spec: Spec) -> tuple[str, str | None, str | None]:
     if feed.table is not None:
         return sql.quote_parts(sql.split_name(feed.table)), None, None
     if feed.query is not None:
-        return "source", sql.query(feed.query).text, None
+        return "source_query", sql.query(feed.query).text, None
     if feed.join:
         first = next(iter(feed.join.values()))
         return sql.quote_parts(sql.split_name(first.table)), None, None

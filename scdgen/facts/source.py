@@ -12,7 +12,7 @@ from scdgen.facts.sequence import sequence_casts
 from scdgen.model.spec import TAKEN, Column, Spec
 from scdgen.sql.layout import all_true
 from scdgen.sql.literal import length_of, value_text
-from scdgen.sql.tokens import Conversion, find_conversion
+from scdgen.sql.tokens import Conversion, find_conversion, with_column
 from scdgen.sql.types import NESTED
 
 TAKEN_AT = "_scd_taken_at"
@@ -49,8 +49,17 @@ def literal(value: object, kind: str) -> str:
 
 
 def fragment(spec: Spec, column: str) -> sql.Fragment:
-    """Return the parsed expression of a column."""
-    return sql.expression(spec.column_source(column))
+    """Return the parsed expression of a column.
+
+    A partition column that is computed from the keys reads them in their types: where 1 and '01' are one key, its rows
+    are in one partition.
+    """
+    text = spec.column_source(column)
+    if column in spec.table.partition_by and column not in spec.keys and _follows_key(spec, column):
+        for key, name in _bare_keys(spec).items():
+            if spec.columns[key].type != "STRING":
+                text = with_column(text, name, cast(sql.quote(name), spec.columns[key].type))
+    return sql.expression(text)
 
 
 def value(spec: Spec, name: str) -> str:
@@ -144,9 +153,10 @@ def time_texts(spec: Spec) -> Iterator[tuple[str, str]]:
 def time_casts(spec: Spec) -> list[SourceCast]:
     """Return the casts of a source's values to a time, or to a type that contains one; joined tables aside.
 
-    The number of a change in place of its time (``history.type: bigint``) is one of them.
+    The number of a change in place of its time (``history.type: bigint``) is one of them, and so is a stored
+    ``sequence_by``, whose order would lose what a cast cuts off.
     """
-    times = {option for option, _ in time_texts(spec)}
+    times = {option for option, _ in time_texts(spec)} | {"sequence_by"}
     found = (cast for cast in source_casts(spec) if not cast.required)
     return [cast for cast in found if any(kind in cast.type for kind in _TIMES) or cast.place.split(" ")[0] in times]
 
@@ -232,7 +242,20 @@ def partition_keys(spec: Spec) -> list[str]:
     """
     if truncates(spec) or (spec.reads_snapshot and spec.deletes != "ignore"):
         return []
-    return [name for name in spec.table.partition_by if name in spec.columns and _follows_key(spec, name)]
+    return [name for name in spec.table.partition_by if name in spec.columns and _is_of_key(spec, name)]
+
+
+def _is_of_key(spec: Spec, name: str) -> bool:
+    """Whether a column follows from the key by one expression, whichever source a row comes from."""
+    if not all(_follows_key(feed, name) for feed in spec.feeds):
+        return False
+    texts = set()
+    for feed in spec.feeds:
+        text = fragment(feed, name).text
+        for key, bare in _bare_keys(feed).items():
+            text = with_column(text, bare, sql.quote(key))
+        texts.add(text)
+    return name in spec.keys or len(texts) == 1
 
 
 def computed_columns(spec: Spec) -> list[str]:
@@ -244,8 +267,14 @@ def _follows_key(spec: Spec, name: str) -> bool:
     """Whether a column is a key, or is computed from nothing but source columns that are keys unchanged."""
     if name in spec.keys:
         return True
-    bare, read = {b.lower() for key in spec.keys if (b := fragment(spec, key).bare) is not None}, fragment(spec, name)
+    bare, read = {text.lower() for text in _bare_keys(spec).values()}, sql.expression(spec.column_source(name))
     return bool(read.columns) and read.columns <= bare and not read.params and not read.tables
+
+
+def _bare_keys(spec: Spec) -> dict[str, str]:
+    """Return key -> the source's column that it is, for those that are no expression."""
+    texts = {key: sql.expression(spec.column_source(key)).bare for key in spec.keys}
+    return {key: bare for key, bare in texts.items() if bare is not None}
 
 
 def partial_columns(spec: Spec) -> list[str]:

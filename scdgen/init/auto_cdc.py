@@ -15,6 +15,7 @@ from sqlglot.errors import SqlglotError
 
 from scdgen import sql
 from scdgen.errors import UsageError, nearest
+from scdgen.facts.columns import cast
 from scdgen.init.draft import Draft, Given, find_column, free_name, put_columns, read_select, set_option
 from scdgen.init.flow_sources import put_source
 from scdgen.init.flows import Clause, Columns, Flow, Pipeline, TargetTable
@@ -143,7 +144,7 @@ def _put_columns(draft: Draft, flows: Sequence[Flow], table: TargetTable, given:
     # 2. Their types: a text is a safe guess for a value; numbers and dates keep their order as timestamps.
     of_query = {name.lower(): kind for name, kind in _columns_of_query(first).items() if kind}
     types = {**of_query, **_known_types(table, given)}
-    if kept and len(cast := {_type_of_sequence(flow, types) for flow in flows}) == 1 and (kind := cast.pop()):
+    if kept and len(ordered := {_type_of_sequence(flow, types) for flow in flows}) == 1 and (kind := ordered.pop()):
         types.setdefault(kept.lower(), kind)
     guess = {name: "timestamp" if kept and name == kept.lower() else "string" for name in order}
     put_columns(draft, {spelt[name]: types.get(name, guess[name]) for name in order}, Given())
@@ -287,8 +288,8 @@ def _warn_of_other_types(draft: Draft, changes: Sequence[Flow], types: dict[str,
         kind = _type_of_sequence(flow, types)
         if kind is not None and "<" not in kind and data_type(kind) not in (*_HISTORY_TYPES, *_TIMES):
             text = flow.sequence[0]
-            how = f"Write effective_at: CAST({text} AS BIGINT) and history.type: bigint if it is a whole number"
-            draft.warnings.append(f"SEQUENCE BY: {text} is of type {kind}, which is no time. {how}")
+            how = f"Write effective_at: {cast(text, 'BIGINT')} and history.type: bigint if it is a whole number"
+            draft.warnings.append(f"SEQUENCE BY: {text} is of type {kind}, and not a time. {how}")
 
 
 def _put_kept(draft: Draft, changes: dict[str, Flow], kept: str) -> None:

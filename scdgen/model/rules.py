@@ -21,7 +21,7 @@ Found = Iterator[tuple[Location, str]]
 
 # Names of the steps (CTEs) of the generated SQL; they would hide a table with a name of one part.
 STEPS = {
-    "source", "source_rows", "changes", "extract", "timeline", "newest", "ranked", "events", "given", "opening",
+    "source_query", "source_rows", "changes", "extract", "timeline", "newest", "ranked", "events", "given", "opening",
     "known", "marked", "runs", "versions", "staged", "snapshot", "stored", "latest", "compared", "lives", "filled",
     "neighbours", "rejected", "folded", "incoming", "judged", "kept", "emptied", "remaining", "t", "s", "c", "n", "o",
 }  # fmt: skip
@@ -469,7 +469,8 @@ def _names(spec: Spec) -> Found:
         if check.name in seen:
             yield ("checks", index, "name"), f"the check '{check.name}' is there already; give it another name"
         seen.add(check.name)
-    taken = {_folded(spec.target)}
+    # A view replaces what has its name.
+    taken = {_folded(name) for _, name in _tables(spec, views=False)}
     for option in type(spec.views).model_fields:
         name = getattr(spec.views, option)
         if name and _folded(name) in taken:
@@ -580,15 +581,16 @@ def _expectations(spec: Spec) -> Found:
             yield ("quarantine",), f"quarantine: '{spec.quarantine}' is already {what}; name another table"
 
 
-def _tables(spec: Spec) -> Iterator[tuple[str, str]]:
-    """Yield what a spec names besides its quarantine, and the name of each."""
+def _tables(spec: Spec, views: bool = True) -> Iterator[tuple[str, str]]:
+    """Yield what a spec names besides its quarantine, and the name of each; without ``views`` only what it reads."""
     yield "the target", spec.target
     if spec.source.table:
         yield "the source", spec.source.table
     yield from (("a table of source.join", joined.table) for joined in spec.source.join.values())
-    yield from ((f"views.{option}", name) for option, name in spec.views if name)
-    for view, lookup in spec.lookups.items():
-        yield "a view of lookups", view
+    if views:
+        yield from ((f"views.{option}", name) for option, name in spec.views if name)
+        yield from (("a view of lookups", view) for view in spec.lookups)
+    for lookup in spec.lookups.values():
         if lookup.fact:
             yield "a table of lookups", lookup.fact
     if spec.members.inferred:

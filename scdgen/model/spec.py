@@ -581,8 +581,8 @@ class Table(Model):
     format: Literal["delta"] = Field(default="delta", description="The format of the target.")
     partition_by: Names = Field(
         default=(),
-        description="Target columns, in which empty text is NULL; one that is derived from the key lets the MERGE skip "
-        "other partitions.",
+        description="Target columns, in which empty text is NULL; one that follows from the typed key lets the MERGE "
+        "skip other partitions.",
     )
     cluster_by: Names = Field(default=(), description="Target columns for liquid clustering; not with `partition_by`.")
     layout: Annotated[Literal["auto", "split", "cluster", "none"], Option(needs=Need.VERSIONS)] = Field(
@@ -928,7 +928,11 @@ class Spec(Model):
             ),
             stored=NEW_ROWS,
         ),
-    ] = Field(default="fail", description="Rows with a NULL in a key or in `effective_at`: stop, or skip them.")
+    ] = Field(
+        default="fail",
+        description="Rows with a NULL in a key or in `effective_at`: stop, or skip them. A snapshot lacks the key of "
+        "a row that is skipped.",
+    )
     conflicts: Annotated[
         Literal["fail", "any"],
         Option(refused=(not_with("versions", "every row is a version; remove it"),), stored=NEW_ROWS),

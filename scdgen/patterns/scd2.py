@@ -363,8 +363,9 @@ def _merge(source: Source) -> Scd2Merge:
     spec, history = source.spec, _history(source)
     times, columns = history.times, history.columns
     # With nulls: fill, a first known value fills versions that ended long ago, and a whole history replaces versions of
-    # any age, so that they have no bound.
-    bounds = () if source.fills or spec.reads_versions else (times.reachable(source.bound),)
+    # any age, so that they have no bound. Nor have changes with an action: the whole history of a key is replayed.
+    replays = "action" in columns and not spec.reads_snapshot
+    bounds = () if source.fills or spec.reads_versions or replays else (times.reachable(source.bound),)
     staging: Scd2Changes | Scd2Snapshot | Scd2Versions
     if spec.reads_versions:
         rows = source.read("given")

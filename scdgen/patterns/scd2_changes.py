@@ -44,11 +44,7 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
     @classmethod
     def of(cls, source: Source, rows: Rows, history: History, bounds: tuple[str, ...]) -> Scd2Changes:
         """Return the facts of a spec; ``bounds`` are conditions that let Delta skip files by the end of a version."""
-        spec = source.spec
-        if "action" in history.columns:
-            # The action of a version before a delete closed it is found only by replaying the whole history of its key.
-            bounds = ()
-        times = history.times
+        spec, times = source.spec, history.times
         return cls(
             target=source.now,
             rows=rows,

@@ -249,6 +249,8 @@ def param_value(default: str | int | float | bool, kind: str) -> str:
     '(SELECT max(a) FROM t)'
     >>> param_value("2024-05-01", "DATE"), param_value("EU", "STRING")
     ("CAST('2024-05-01' AS DATE)", "CAST('EU' AS STRING)")
+    >>> param_value("007", "STRING"), param_value("'007'", "STRING"), param_value("upper('a')", "STRING")
+    ("CAST('007' AS STRING)", "CAST('007' AS STRING)", "CAST(upper('a') AS STRING)")
     >>> param_value("current_date() - 1", "DATE")
     'CAST(current_date() - 1 AS DATE)'
     """
@@ -270,7 +272,8 @@ def param_value(default: str | int | float | bool, kind: str) -> str:
         return f"CAST({text_literal(default)} AS {kind})"
     if read.tables:  # a query in parentheses
         return f"CAST({read.text} AS {kind})"
-    if read.columns and kind == "STRING":
+    # Text is text, as it is on the command line: 007 keeps its zeros, and 2024-01 is not 2023.
+    if kind == "STRING" and (read.columns or not (read.params or re.search(r"['\"(]|^current_\w+$", default, re.I))):
         return f"CAST({text_literal(default)} AS {kind})"
     if read.columns:
         hint = "write a value or a SELECT"

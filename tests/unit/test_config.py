@@ -82,6 +82,9 @@ def test_no_config_reads_no_file(capsys: pytest.CaptureFixture[str], monkeypatch
     assert run(capsys, "generate", "t.yml", "-q")[0] == 0
     err = run(capsys, "generate", "t.yml", "--no-config")[2]
     assert err.endswith("write it before the command: scdgen --no-config generate\n")
+    monkeypatch.setenv("SCDGEN_NO_CONFIG", "maybe")
+    status, _, err = run(capsys, "generate", "t.yml", "-q")
+    assert (status, "SCDGEN_NO_CONFIG: 'maybe'" in err) == (2, True)
 
 
 def test_check_names_the_options_of_the_file(capsys: pytest.CaptureFixture[str]) -> None:

@@ -156,7 +156,7 @@ def check_steps(spec: Spec) -> None:
     of_merge = [step for step in found if not step.name.startswith(("SET VARIABLE", "CREATE"))]
     assert [step.name.split()[0] for step in of_merge] == [name for name, _ in expected]
     for step, (name, comment) in zip(of_merge, expected, strict=True):
-        if name == "source":  # the SELECT of the spec
+        if name == "source_query":  # the SELECT of the spec
             assert step.comment == ""
         else:
             assert step.comment and f"-- {step.comment}" == comment.strip()

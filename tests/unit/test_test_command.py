@@ -339,6 +339,34 @@ def test_draft_has_names_that_need_quotes(tmp_path: Path) -> None:
     assert played.message == ""
 
 
+def test_query_may_have_a_column_named_source(tmp_path: Path) -> None:
+    """As Debezium's envelope: source.ts_ms is the time of the change at the source, ts_ms that of the connector."""
+    (tmp_path / "users.yml").write_text(
+        "target: crm.users\npattern: scd2\nsource: {query: SELECT * FROM crm.dbz, "
+        "effective_at: timestamp_millis(source.ts_ms), sequence_by: [ts_ms]}\n"
+        "keys: [id]\ncolumns: {id: {type: int, from: after.id}}\n"
+    )
+    file = tmp_path / "users.test.yml"
+    file.write_text("""
+spec: users.yml
+cases:
+- name: two clocks
+  schemas:
+    crm.dbz: 'after struct<id: int>, source struct<ts_ms: bigint>, ts_ms bigint'
+  batches:
+  - tables:
+      crm.dbz: |
+        after     | source                   | ts_ms
+        {"id": 1} | {"ts_ms": 1704067200000} | 1704099600900
+    expect: |
+      id | valid_from
+      1  | 2024-01-01
+""")
+    with duck_worlds() as open_world:
+        (played,) = play_file(read_files([file])[0], open_world)
+    assert played.message == ""
+
+
 def test_page_shows_what_the_commands_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs/how-to/test-a-spec.md").read_text()
