@@ -11,7 +11,7 @@ WITH judged AS (
     FROM web.first_dates AS t
 ),
 neighbours AS (
-    -- Each row and whether it is the second where there should be one.
+    -- Each row, and whether it is the second where there should be one.
     SELECT
         *,
         ROW_NUMBER() OVER (

@@ -139,8 +139,7 @@ def _lines(spec: Spec, rows: Rows, place: str, remark: str, expect: str | None) 
     # Columns are text unless the spec or a schema says otherwise.
     known = source_types(spec)
     if any(kind.lower() != known.get(name.lower(), "string").lower() for name, kind in rows.types.items()):
-        names = {name: name if name.isidentifier() else sql.quote(name) for name in rows.types}
-        schema = ", ".join(f"{names[name]} {kind}" for name, kind in rows.types.items())
+        schema = ", ".join(f"{sql.quote(name)} {kind}" for name, kind in rows.types.items())
         quoted = "'" + schema.replace("'", "''") + "'"
         # A colon in a type would end a plain text of YAML, and none may begin with a backtick.
         is_plain = re.fullmatch(r"[\w ,()]+", schema)

@@ -15,7 +15,7 @@ from sqlglot import exp
 from scdgen import sql
 from scdgen.facts import source
 from scdgen.facts.columns import Inputs
-from scdgen.model.spec import Snapshot, Spec
+from scdgen.model.spec import QUERY, Snapshot, Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.sql.tokens import DIALECT
 
@@ -150,7 +150,7 @@ class _Names:
     def __init__(self, spec: Spec, facts: str | None = None):
         given = spec.source
         table = facts or given.table
-        self._relation = sql.split_name(table)[-1].lower() if table else "source_query" if given.query else ""
+        self._relation = sql.split_name(table)[-1].lower() if table else QUERY if given.query else ""
         self._facts = facts
         self._join = {} if facts else {alias.lower(): joined for alias, joined in given.join.items()}
         self._since = given.changed_since

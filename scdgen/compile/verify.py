@@ -24,7 +24,7 @@ from scdgen.facts.row_rules import SOURCE_VIEW
 from scdgen.facts.source import TAKEN_AT
 from scdgen.facts.variables import OF_RUN, REACHES_CLOSED, RECORDED_AT, batch_names
 from scdgen.model.option import Rows, sql_texts
-from scdgen.model.spec import Spec
+from scdgen.model.spec import QUERY, Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.sql.tokens import DIALECT, first_line, stray_comma, tokens
 
@@ -227,7 +227,7 @@ class _Gate:
                     if not column.table or parts in self.facts:  # of this table, or of the source around it
                         column.replace(exp.Null())
         for cte in tree.find_all(exp.CTE):
-            if cte.alias == "source_query":  # the user's query: its tables are not known here
+            if cte.alias == QUERY:  # the user's query: its tables are not known here
                 given = (exp.column(name, quoted=True) for name in self.read)
                 cte.set("this", exp.select(*given).from_(SOURCE_VIEW))
         # Names are lowered here: sqlglot would parse each of them, and fail at a semicolon.

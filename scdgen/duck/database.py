@@ -451,7 +451,9 @@ class Database:
                     raise DataError(f"{message}; write an expression that gives a time", rule="number_as_time")
                 if wanted == "BIGINT" and (found.startswith(_TIMES) or re.match(_FRACTIONS, found)):
                     message = f"{spec.target}: {cast.place}: is {found}, and a BIGINT would lose a part of it"
-                    raise DataError(f"{message}; write an expression that keeps the order", rule="number_as_time")
+                    raise DataError(
+                        f"{message}; write an expression or a type that keeps the order", rule="number_as_time"
+                    )
 
     def _require_order(self, spec: Spec) -> None:
         """Raise :class:`UnknownError` for values with others inside, by which rows are put in an order.

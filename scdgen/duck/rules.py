@@ -17,6 +17,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.annotate_types import annotate_types
 
 from scdgen.duck.known import EPOCHS, JSON_PATH, TIME_TEXT, UnknownError, require_known
+from scdgen.model.spec import QUERY
 from scdgen.sql.tokens import DIALECT
 
 _WHOLE = {exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT}
@@ -77,7 +78,7 @@ class Times:
         if name.startswith("_scd_") or (name == self.parameter and not column.table):
             return True
         within = column.find_ancestor(exp.CTE)
-        return column.table == "t" and name in self.stored and not (within and within.alias == "source_query")
+        return column.table == "t" and name in self.stored and not (within and within.alias == QUERY)
 
 
 def call(name: str, *arguments: exp.Expr) -> exp.Anonymous:

@@ -15,7 +15,7 @@ from scdgen.facts.join import Join, join_of
 from scdgen.facts.refusals import EXPECTATION, SOURCE_CHANGED, YEAR, Rule, refusal
 from scdgen.facts.sequence import SEQUENCE, sequence_value
 from scdgen.facts.variables import Partition
-from scdgen.model.spec import Spec
+from scdgen.model.spec import QUERY, Spec
 from scdgen.sql.layout import all_true, fill, negated
 from scdgen.sql.tokens import with_column
 
@@ -160,7 +160,7 @@ def _relation(spec: Spec) -> tuple[str, str | None, str | None]:
     if feed.table is not None:
         return sql.quote_parts(sql.split_name(feed.table)), None, None
     if feed.query is not None:
-        return "source_query", sql.query(feed.query).text, None
+        return QUERY, sql.query(feed.query).text, None
     if feed.join:
         first = next(iter(feed.join.values()))
         return sql.quote_parts(sql.split_name(first.table)), None, None

@@ -246,16 +246,18 @@ def partition_keys(spec: Spec) -> list[str]:
 
 
 def _is_of_key(spec: Spec, name: str) -> bool:
-    """Whether a column follows from the key by one expression, whichever source a row comes from."""
+    """Whether a column is a key, or follows from the key by one expression, whichever source a row comes from."""
+    if name in spec.keys:
+        return True
     if not all(_follows_key(feed, name) for feed in spec.feeds):
         return False
     texts = set()
     for feed in spec.feeds:
-        text = fragment(feed, name).text
+        text = feed.column_source(name)
         for key, bare in _bare_keys(feed).items():
             text = with_column(text, bare, sql.quote(key))
         texts.add(text)
-    return name in spec.keys or len(texts) == 1
+    return len(texts) == 1
 
 
 def computed_columns(spec: Spec) -> list[str]:

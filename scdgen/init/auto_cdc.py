@@ -144,7 +144,8 @@ def _put_columns(draft: Draft, flows: Sequence[Flow], table: TargetTable, given:
     # 2. Their types: a text is a safe guess for a value; numbers and dates keep their order as timestamps.
     of_query = {name.lower(): kind for name, kind in _columns_of_query(first).items() if kind}
     types = {**of_query, **_known_types(table, given)}
-    if kept and len(ordered := {_type_of_sequence(flow, types) for flow in flows}) == 1 and (kind := ordered.pop()):
+    ordered = {_type_of_sequence(flow, types) for flow in flows}
+    if kept and len(ordered) == 1 and (kind := next(iter(ordered))):
         types.setdefault(kept.lower(), kind)
     guess = {name: "timestamp" if kept and name == kept.lower() else "string" for name in order}
     put_columns(draft, {spelt[name]: types.get(name, guess[name]) for name in order}, Given())

@@ -576,7 +576,7 @@ def _put_meanings(
             notes += ["A TRUNCATE is not a change of one row."] if emptied else []
             draft.put("source.where", f"{text} NOT IN ({listed})", " ".join(notes))
         if emptied:
-            warn_of_truncates(draft, column)
+            warn_of_truncates(draft, column.values, pattern)
     return used
 
 
@@ -796,13 +796,16 @@ def _guess_mark(given: set[str]) -> str:
 
 def find_truncates(column: Seen) -> tuple[str, ...]:
     """The values that mark a TRUNCATE, which has no row."""
-    return tuple(sorted({str(v) for v in column.values if column.type == "STRING" and str(v).lower() in _TRUNCATES}))
+    # The t of a flag means true.
+    given = column.values if _OPERATION.search(column.name) else ()
+    return tuple(sorted({str(value) for value in given if str(value).lower() in _TRUNCATES}))
 
 
-def warn_of_truncates(draft: Draft, column: Seen) -> None:
-    """Warn that the rows of a TRUNCATE are left out, if the sample has any."""
-    if count := sum(str(v).lower() in _TRUNCATES for v in column.values):
-        what = f"left out: rows of a TRUNCATE ({count}); the versions before them stay open"
+def warn_of_truncates(draft: Draft, operations: Iterable[Any], pattern: str) -> None:
+    """Warn that the rows of a TRUNCATE are left out, if there are any."""
+    if count := sum(str(value).lower() in _TRUNCATES for value in operations):
+        stays = "versions before them stay open" if pattern == "scd2" else "rows before them stay"
+        what = f"left out: rows of a TRUNCATE ({count}); the {stays}"
         draft.warnings.append(f"where: {what}. Delete rows at the source instead")
 
 

@@ -323,8 +323,8 @@ def put_keys(draft: Draft, expressions: Iterable[str], option: str) -> None:
             read = sql.expression(text)
         except ValueError as error:
             raise UsageError(str(error), place=option) from error
-        parts = [find_column(draft, name, option) for name in _list_columns(text)]
         tree = sqlglot.parse_one(text, dialect=DIALECT)
+        parts = [find_column(draft, name, option) for name in _list_columns(tree)]
         if read.bare is not None:
             keys += parts
         elif len(parts) > 1 and isinstance(tree, _TEXT_JOINS):
@@ -343,8 +343,7 @@ def put_keys(draft: Draft, expressions: Iterable[str], option: str) -> None:
     draft.put("keys", list(dict.fromkeys(keys)))
 
 
-def _list_columns(text: str) -> list[str]:
-    tree = sqlglot.parse_one(text, dialect=DIALECT)
+def _list_columns(tree: exp.Expr) -> list[str]:
     return list(dict.fromkeys(column.name for column in tree.find_all(exp.Column, bfs=False)))
 
 

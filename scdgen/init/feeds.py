@@ -28,6 +28,7 @@ from scdgen.init.data import (
     put_relation,
     put_target,
     quote_column,
+    warn_of_truncates,
 )
 from scdgen.init.draft import Draft
 from scdgen.sql.dates import find_epoch
@@ -202,9 +203,8 @@ def _put_meanings(draft: Draft, sample: Sample, found: Feed, pattern: str) -> No
     draft.put("source.delete_when", found.deletes)
     if truncates and "IN" in draft.options["source"].get("where", ""):
         draft.put("source.truncate_when", f"{operation} = 't'")
-    if pattern == "scd2" and (count := sum(str(v).lower() in {"t", "truncate"} for v in found.operation.values)):
-        what = f"left out: rows of a TRUNCATE ({count}); the versions before them stay open"
-        draft.warnings.append(f"where: {what}. Delete rows at the source instead")
+    if pattern == "scd2":
+        warn_of_truncates(draft, found.operation.values, pattern)
     if pattern == "scd1":
         name = "updated_at" if "updated_at" not in {c.name.lower() for c in found.columns} else "changed_at"
         draft.put("updated_at", name, "The order of changes across batches.")

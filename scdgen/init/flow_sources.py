@@ -12,7 +12,7 @@ from sqlglot.errors import SqlglotError
 from scdgen import sql
 from scdgen.errors import quoted
 from scdgen.init.draft import Draft, read_select
-from scdgen.init.flows import NAME, Clause, Flow, Pipeline, drop_live
+from scdgen.init.flows import NAME, Clause, Flow, Pipeline, plain_name
 from scdgen.init.guess import is_load_time
 from scdgen.sql.tokens import DIALECT
 
@@ -83,7 +83,7 @@ def _put_relation(draft: Draft, pipeline: Pipeline, flow: Flow, put: _Put, claus
     source = _SOURCE.fullmatch(text)
     if source is None:
         raise flow.wrong(clause, f"{quoted(text)} is not a table; write stream(catalog.schema.table)")
-    name = drop_live(source[1] or source[2])
+    name = plain_name(source[1] or source[2])
     # A view that only passes a table on stands for this table.
     if name.lower() in pipeline.views:
         passed_on = pipeline.views[name.lower()]

@@ -198,10 +198,10 @@ class Pipeline:
     """The name of a view in lower case -> the table that it passes on, if it does no more than that."""
 
 
-def drop_live(name: str) -> str:
-    """Drop the schema ``LIVE`` of older pipelines, which stands for the pipeline's own, and quotes without need.
+def plain_name(name: str) -> str:
+    """Return a name without the schema ``LIVE`` of older pipelines, which is the pipeline's own, and needless quotes.
 
-    >>> drop_live("live.users"), drop_live("main.live.users"), drop_live("`main`.`my users`")
+    >>> plain_name("live.users"), plain_name("main.live.users"), plain_name("`main`.`my users`")
     ('users', 'main.live.users', 'main.`my users`')
     """
     name = re.sub(r"^live\.", "", name, flags=re.IGNORECASE)

@@ -13,7 +13,7 @@ from sqlglot.errors import SqlglotError
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError, nearest
-from scdgen.init.flows import Clause, Flow, Pipeline, Place, TargetTable, drop_live, unmapped_table_option
+from scdgen.init.flows import Clause, Flow, Pipeline, Place, TargetTable, plain_name, unmapped_table_option
 from scdgen.init.flows_sql import put_properties, read_columns
 
 _CHANGES = ("create_auto_cdc_flow", "apply_changes")
@@ -283,7 +283,7 @@ def _read_flow(file: _File, call: ast.Call, function: str) -> Flow:
     if "once" in given:
         places[Clause.ONCE] = Place(given["once"].lineno, given["once"].col_offset + 1, "once")
     once = "once" in given and _is_true(file, given, "once")
-    return Flow(file.path, name, drop_live(target), clauses, places, place, _NAMES, made_by, once)
+    return Flow(file.path, name, plain_name(target), clauses, places, place, _NAMES, made_by, once)
 
 
 def _is_true(file: _File, given: Mapping[str, ast.expr], argument: str) -> bool:
@@ -324,7 +324,7 @@ def _find_table(file: _File, function: ast.FunctionDef | ast.AsyncFunctionDef) -
         case [ast.Return(ast.Call(ast.Attribute(read, "table" | "read" | "read_stream"), [node], []))]:
             plain = not any(isinstance(part, ast.Call) for part in ast.walk(read))
             name = file.known(node)
-            return drop_live(name) if plain and isinstance(name, str) else None
+            return plain_name(name) if plain and isinstance(name, str) else None
     return None
 
 
@@ -336,7 +336,7 @@ def _add_table(pipeline: Pipeline, file: _File, call: ast.Call) -> None:
     name = file.known(given["name"]) if "name" in given else None
     if not isinstance(name, str):
         return  # a table that no flow here can name either
-    table = pipeline.tables.setdefault(drop_live(name).lower(), TargetTable())
+    table = pipeline.tables.setdefault(plain_name(name).lower(), TargetTable())
     for argument, node in given.items():
         value = file.known(node)
         if argument == "name":

@@ -19,7 +19,7 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 from scdgen import sql
 from scdgen.errors import Problem, SpecError, quoted
 from scdgen.init.draft import read_select, strip_comments
-from scdgen.init.flows import NAME, Clause, Flow, Pipeline, Place, TargetTable, drop_live, unmapped_table_option
+from scdgen.init.flows import NAME, Clause, Flow, Pipeline, Place, TargetTable, plain_name, unmapped_table_option
 from scdgen.sql.tokens import DIALECT, split_list, split_tokens, tokens
 
 # A longer clause comes before one that it begins with.
@@ -85,7 +85,7 @@ def read_sql(path: Path, text: str) -> Pipeline:
         # A view that only passes a table on stands for this table.
         elif view := _VIEW.fullmatch(strip_comments(head)):
             query = _STREAM.sub(lambda found: found[1] or found[2], view["query"])
-            pipeline.views[drop_live(view["name"]).lower()] = read_select(query)[1]
+            pipeline.views[plain_name(view["name"]).lower()] = read_select(query)[1]
     if not pipeline.flows:
         raise SpecError([Problem(str(path), first.line if first else 1, 1, f"holds no flow of AUTO CDC; {_GIVE}")])
     return pipeline
@@ -152,7 +152,7 @@ def _read_flow(file: str, text: str, read: Sequence[Token]) -> Flow:
     clauses, places = _read_clauses(file, text, read, starts)
     name = sql.unquote(begin["name"].split(".")[-1]) if begin["name"] else None
     return Flow(
-        file, name, drop_live(begin["target"]), clauses, places, place,
+        file, name, plain_name(begin["target"]), clauses, places, place,
         once=bool(begin["once"]), comment=bool(begin["comment"]),
     )  # fmt: skip
 
@@ -193,7 +193,7 @@ def _read_clauses(
 
 def _add_table(pipeline: Pipeline, statement: str, begin: re.Match[str], line: int) -> str:
     """Read the statement of a streaming table, without a flow of its own, and return its name."""
-    name = drop_live(begin["target"])
+    name = plain_name(begin["target"])
     table = pipeline.tables.setdefault(name.lower(), TargetTable())
     rest = statement[begin.end() :].strip()
     try:

@@ -9,7 +9,7 @@ from scdgen import sql
 from scdgen.errors import nearest, set_for_one_name
 from scdgen.model.option import Rows, sql_texts, walk
 from scdgen.model.registry import PREFIX, pattern_names, rules_of
-from scdgen.model.spec import RESERVED_PREFIX, STATISTICS, TAKEN, Snapshot, Spec, locate_history_column
+from scdgen.model.spec import QUERY, RESERVED_PREFIX, STATISTICS, TAKEN, Snapshot, Spec, locate_history_column
 from scdgen.sql.dates import find_literal_patterns, find_mistake
 from scdgen.sql.expression import find_paths
 from scdgen.sql.literal import find_form, length_of, value_text
@@ -21,7 +21,7 @@ Found = Iterator[tuple[Location, str]]
 
 # Names of the steps (CTEs) of the generated SQL; they would hide a table with a name of one part.
 STEPS = {
-    "source_query", "source_rows", "changes", "extract", "timeline", "newest", "ranked", "events", "given", "opening",
+    QUERY, "source_rows", "changes", "extract", "timeline", "newest", "ranked", "events", "given", "opening",
     "known", "marked", "runs", "versions", "staged", "snapshot", "stored", "latest", "compared", "lives", "filled",
     "neighbours", "rejected", "folded", "incoming", "judged", "kept", "emptied", "remaining", "t", "s", "c", "n", "o",
 }  # fmt: skip
@@ -470,7 +470,7 @@ def _names(spec: Spec) -> Found:
             yield ("checks", index, "name"), f"the check '{check.name}' is there already; give it another name"
         seen.add(check.name)
     # A view replaces what has its name.
-    taken = {_folded(name) for _, name in _tables(spec, views=False)}
+    taken = {_folded(name) for _, name in _read_tables(spec)}
     for option in type(spec.views).model_fields:
         name = getattr(spec.views, option)
         if name and _folded(name) in taken:
@@ -581,15 +581,19 @@ def _expectations(spec: Spec) -> Found:
             yield ("quarantine",), f"quarantine: '{spec.quarantine}' is already {what}; name another table"
 
 
-def _tables(spec: Spec, views: bool = True) -> Iterator[tuple[str, str]]:
-    """Yield what a spec names besides its quarantine, and the name of each; without ``views`` only what it reads."""
+def _tables(spec: Spec) -> Iterator[tuple[str, str]]:
+    """Yield what a spec names besides its quarantine, and the name of each."""
+    yield from _read_tables(spec)
+    yield from ((f"views.{option}", name) for option, name in spec.views if name)
+    yield from (("a view of lookups", view) for view in spec.lookups)
+
+
+def _read_tables(spec: Spec) -> Iterator[tuple[str, str]]:
+    """Yield the tables that the SQL of a spec reads, and the name of each."""
     yield "the target", spec.target
     if spec.source.table:
         yield "the source", spec.source.table
     yield from (("a table of source.join", joined.table) for joined in spec.source.join.values())
-    if views:
-        yield from ((f"views.{option}", name) for option, name in spec.views if name)
-        yield from (("a view of lookups", view) for view in spec.lookups)
     for lookup in spec.lookups.values():
         if lookup.fact:
             yield "a table of lookups", lookup.fact

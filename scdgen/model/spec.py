@@ -40,6 +40,7 @@ from scdgen.sql.zones import time_zone
 RESERVED_PREFIX = "_scd_"
 TYPE_FORMAT = "spark-type"  # in the JSON Schema, where one definition replaces each Spark type
 CLOCK = "current_timestamp()"
+QUERY = "source_query"  # the step of the generated SQL that is `source.query`
 TAKEN = "taken_at"  # the param that `snapshot.each` declares: the date of one snapshot
 STATISTICS = (
     "delta.dataSkippingStatsColumns"  # the property that lists the columns whose minimum and maximum Delta keeps
@@ -581,8 +582,8 @@ class Table(Model):
     format: Literal["delta"] = Field(default="delta", description="The format of the target.")
     partition_by: Names = Field(
         default=(),
-        description="Target columns, in which empty text is NULL; one that follows from the typed key lets the MERGE "
-        "skip other partitions.",
+        description="Target columns, in which empty text is NULL; one that is computed from the keys, in their "
+        "types, lets the MERGE skip other partitions.",
     )
     cluster_by: Names = Field(default=(), description="Target columns for liquid clustering; not with `partition_by`.")
     layout: Annotated[Literal["auto", "split", "cluster", "none"], Option(needs=Need.VERSIONS)] = Field(
@@ -930,8 +931,8 @@ class Spec(Model):
         ),
     ] = Field(
         default="fail",
-        description="Rows with a NULL in a key or in `effective_at`: stop, or skip them. A snapshot lacks the key of "
-        "a row that is skipped.",
+        description="Rows with a NULL in a key or in `effective_at`: stop, or skip them. In a snapshot, the key of a "
+        "skipped row counts as missing.",
     )
     conflicts: Annotated[
         Literal["fail", "any"],

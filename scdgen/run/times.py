@@ -87,7 +87,9 @@ def _is_number_for(found: Any, wanted: Any, path: str) -> bool:
 def _describe(cast: SourceCast, path: str, found: str, wanted: str) -> str:
     place, value = (re.sub(r"\bsession\.(\w+)", r":\1", text) for text in (cast.place, cast.text))
     value = "x" if path or len(value) > _LONGEST or value.startswith("(") else value
-    if wanted == "BIGINT":
+    if wanted == "BIGINT" and place.startswith("sequence_by"):
+        what, ways = "a BIGINT would lose a part of it", ["a type that holds it for the stored sequence"]
+    elif wanted == "BIGINT":
         what = "a BIGINT would lose a part of it"
         ways = ways_to_number(value, found.startswith(("DATE", "TIMESTAMP")))
     elif found == "BOOLEAN":

@@ -49,8 +49,10 @@ _READS = re.compile(r"(try_)?to_(date|timestamp)(_ntz|_ltz)?|(to_)?unix_timestam
 _PART = re.compile(r"'(?P<quoted>[^']*)'|(?P<letters>([A-Za-z])\3*)|(?P<other>.)", re.DOTALL)
 
 
-def to_regex(pattern: str) -> str:
+def to_regex(pattern: str, named: bool = False) -> str:
     r"""Return a regular expression of the texts that a Spark pattern reads. Raises :class:`ValueError`.
+
+    With ``named``, the letter of a part of a date or a time is the name of its group.
 
     >>> to_regex("yyyy'T'ss.SSS")
     '\\d{4}T[0-5]\\d\\.\\d{1,3}'
@@ -63,7 +65,7 @@ def to_regex(pattern: str) -> str:
         elif set(letters) == {"S"}:
             found += rf"\d{{1,{len(letters)}}}"
         elif letters in _LETTERS:
-            found += _LETTERS[letters]
+            found += f"(?P<{letters[0]}>{_LETTERS[letters]})" if named else _LETTERS[letters]
         else:
             raise ValueError(f"'{letters}' is not a known part of a date")
     return found
@@ -80,14 +82,7 @@ def read_by(pattern: str, text: str) -> str:
     >>> read_by("dd.MM.yyyy", "31.12.9999"), read_by("MMM d, yyyy h:mm a", "Dec 31, 9999 11:59 PM")
     ('9999-12-31', '9999-12-31 23:59:00')
     """
-    form = ""
-    for part in _PART.finditer(pattern):
-        letters = part["letters"]
-        if letters is None or letters[0] == "S":
-            form += to_regex(part[0])
-        else:
-            form += f"(?P<{letters[0]}>{_LETTERS[letters]})"
-    read = re.fullmatch(form, text, re.IGNORECASE)
+    read = re.fullmatch(to_regex(pattern, named=True), text, re.IGNORECASE)
     parts = read.groupdict() if read else {}
     if not parts.keys() >= {"y", "M", "d"}:
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -93,6 +94,7 @@ def test_sequence_column_is_guessed(name: str) -> None:
         ("deleted", "N", ("Y",)),
         ("removed", "no yes", ("yes",)),
         ("is_deleted", "0 2", None),
+        ("deleted", "f t", ("t",)),
     ],
 )
 def test_delete_marks_are_guessed(name: str, values: str, marks: tuple[str, ...] | None) -> None:
@@ -120,6 +122,10 @@ def test_flag_of_numbers_is_compared_as_a_number() -> None:
     assert load_spec_text(draft_from_sample(sample, "a.b", "scd2", None, [], {}).text()).source.delete_when == (
         "is_deleted = '1'"
     )
+    # The t of a flag is not a TRUNCATE.
+    flagged = replace(sample, format=None, columns=(*of_csv[:1], Seen("deleted", "STRING", ("f", "t")), *of_csv[2:]))
+    source = load_spec_text(draft_from_sample(flagged, "a.b", "scd2", None, [], {}).text()).source
+    assert (source.delete_when, source.where) == ("deleted = 't'", None)
 
 
 def test_rows_that_are_left_out_do_not_count_for_the_keys() -> None:
