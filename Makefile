@@ -17,7 +17,7 @@ INPUTS ?= 100000
 TIMES ?= 10
 BATCHES ?= 200
 
-.PHONY: help demo demo-visitor demo-sales check test test-long lint types imports unit spark long sqlfluff wheel dist seeds fuzz fuzz-specs crash writers lowest matrix dbt orchestrators histories bench docs test-docs site pins format clean
+.PHONY: help demo demo-visitor demo-sales check test test-long budget lint types imports unit spark long sqlfluff wheel dist seeds fuzz fuzz-specs crash writers lowest matrix dbt orchestrators histories bench docs test-docs site pins format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
@@ -27,6 +27,7 @@ help:
 	@echo "make test    make check, and a hundred tests on Spark; prints how long it took"
 	@echo "make test-long  everything else: the long tests, and all targets from here to make histories but make fuzz (8 hours, and a day for make histories)"
 	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
+	@echo "make budget  how many lines each part of the project has, and may have (a second)"
 	@echo "make wheel   the wheel, built and installed in an empty environment"
 	@echo "make dist    sdist and wheel in dist/, checked by twine and check-wheel-contents, as for a release"
 	@echo "make seeds   20 random specs, 20 with two times, and the plans of three, against the reference; SEED=N chooses others"
@@ -156,6 +157,9 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/scdgen generate --check specs
+
+budget: $(READY)
+	@$(BIN)/python -m tests.tools.budget
 
 sqlfluff: $(READY)
 	rm -rf .build/sql
