@@ -1,4 +1,4 @@
-"""The version is in one place, and CHANGELOG.md has the form of Keep a Changelog."""
+"""The version is in one place, and CHANGELOG.md has the form of Keep a Changelog after the first release."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ def test_newest_version_of_the_changelog_is_this_one() -> None:
 
 
 def test_changelog_has_the_sections_of_keep_a_changelog() -> None:
-    for version in CHANGELOG.split("\n## ")[1:]:
+    *later, first = CHANGELOG.split("\n## ")[1:]
+    for version in later:
         kinds = re.findall(r"^### (.*)$", version, re.MULTILINE)
         assert kinds == [kind for kind in KINDS if kind in kinds], "each kind once, in this order"
+    for version in (*later, first):
         for part in version.split("\n### ")[1:]:
             lines = part.splitlines()[1:]
             assert [line for line in lines if line and not line.startswith(("- ", "  "))] == []
