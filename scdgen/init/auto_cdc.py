@@ -347,7 +347,7 @@ def _put_rules(draft: Draft, flows: Sequence[Flow]) -> None:
             set_option(draft, name, "nulls", "ignore")
     # What a table cannot keep as AUTO CDC does.
     if stored == "SCD TYPE 1" and any(Clause.DELETES in flow.clauses for flow in flows):
-        _put_deletes(draft)
+        _put_deletes(draft, any(Clause.SETS in flow.clauses for flow in flows))
     if stored == "BITEMPORAL":
         label = (
             "STORED AS BITEMPORAL" if first.label(Clause.STORED) == Clause.STORED else "stored_as_scd_type: bitemporal"
@@ -360,9 +360,9 @@ def _put_rules(draft: Draft, flows: Sequence[Flow]) -> None:
     _warn_of_sync_times(draft, first)
 
 
-def _put_deletes(draft: Draft) -> None:
-    """Write how scd1 remembers deletes, as AUTO CDC does."""
-    if "updated_at" not in draft.options:
+def _put_deletes(draft: Draft, partial: bool) -> None:
+    """Write how scd1 remembers deletes, as AUTO CDC does; it cannot if rows set only some columns."""
+    if partial or "updated_at" not in draft.options:
         draft.note("A deleted key is not remembered: a late row, older than the delete, brings it back.", "pattern")
         return
     draft.put("on_delete", "mark", "AUTO CDC remembers a delete for a while; here its row stays, flagged, for good.")

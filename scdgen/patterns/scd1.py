@@ -3,8 +3,8 @@
 ``last`` and ``first`` are ordered by effective_at, then sequence_by. ``updated_at`` keeps this order across batches: it
 is the time of the newest row if a column is ``last``, and of the oldest if columns are ``first`` and none is ``last``.
 Without it the batch is newer than the table. ``sequence`` keeps the ``sequence_by`` of the row with that time. Rows
-before a delete of their key are ignored. With ``on_delete: mark`` a delete flags the row and is the newest one of its
-key, so that ``updated_at`` has its time, that of the newest row whatever columns there are; the values stay.
+before a delete of their key are ignored. With ``on_delete: mark`` all columns are ``last``, and a delete flags the row
+and is the newest one of its key, so that ``updated_at`` has its time; the values stay.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Scd1Batch:
         spec = source.spec
         has_time = spec.source.effective_at is not None
         updated_at = sql.quote(spec.updated_at) if spec.updated_at else None
-        fields = source.fields if spec.deleted else _order_time(source.fields, updated_at)
+        fields = _order_time(source.fields, updated_at)
         adds_time = spec.updated_at is not None and spec.updated_at not in spec.columns
         added: tuple[Field, ...] = ()
         if adds_time and updated_at:
@@ -148,8 +148,8 @@ class Scd1Batch:
 
     @property
     def keeps_oldest(self) -> bool:
-        """Whether ``updated_at`` is the time of the oldest row; never that of one that may be a delete."""
-        return self.deleted is None and _keeps_oldest(self.values)
+        """Whether ``updated_at`` is the time of the oldest row."""
+        return _keeps_oldest(self.values)
 
 
 def _keeps_oldest(values: Iterable[Field]) -> bool:
@@ -172,8 +172,6 @@ class Scd1Changes(Facts, template="scd1/changes.sql.j2"):
     """The rows of the batch."""
     target: str
     """The quoted name of the table."""
-    on_stored: tuple[str, ...]
-    """The conditions that join the stored rows (``t``) to those of the batch (``c``), if deletes are flagged."""
     truncates: bool
     """Whether a row may empty the table."""
     tied: str | None
@@ -364,11 +362,12 @@ def _mark_problems(spec: Spec) -> Found:
         yield ("deleted",), f"deleted: '{spec.deleted}' is already a column; name this one otherwise"
     if spec.updated_at is None:
         yield ("on_delete",), "on_delete: mark keeps the time of a delete in updated_at, which is not given; write it"
-    # Once a key is back, the time of its delete is not stored, so that a late row from before it would count again.
+    whole = "not with on_delete: mark, where a row counts as a whole"
     for name, column in spec.columns.items():
-        if column.merge in {"min", "max"}:
-            what = "with on_delete: mark, a late row from before a delete would count after the key has come back"
-            yield ("columns", name, "merge"), f"merge: {column.merge}: {what}; write last or first"
+        if column.merge != "last":
+            yield ("columns", name, "merge"), f"merge: {column.merge}: {whole}; write last, or on_delete: remove"
+    if spec.source.sets is not None:
+        yield ("source", "sets"), f"sets: {whole}; write on_delete: remove, or pattern: scd2"
     computed = {*spec.keys, *computed_columns(spec), spec.updated_at}
     for name, column in spec.columns.items() if flags_deletes(spec) else ():
         if not column.nullable and name not in computed:
@@ -391,8 +390,7 @@ def _merge(source: Source) -> Scd1Merge:
         batch = Scd1Batch.of(source, rows)
         tied = refuse_rows(spec, "conflict", "a row of the time at which the table is emptied", source.own_time)
         taken = spec.conflicts == "any"
-        on_stored = (*equal(batch.keys, "t", "c"), *source.in_partitions) if batch.deleted else ()
-        staging = Scd1Changes(batch, target, on_stored, truncates(spec), None if taken else tied)
+        staging = Scd1Changes(batch, target, truncates(spec), None if taken else tied)
     return Scd1Merge(
         head=Head.of_feed(spec),
         session=source.session_of(rows),

@@ -271,9 +271,9 @@ def _add_key(case: Case) -> None:
 
 
 def _add_parts(case: Case, sets: bool, truncates: bool) -> None:
-    """Rows that set some columns, and some that empty an scd1 table."""
-    case.partial = sets
-    if sets:
+    """Rows that set some columns, and some that empty an scd1 table. Where scd1 flags deletes, rows set all columns."""
+    case.partial = sets and not (case.scd1 and case.meaning.on_delete == "mark")
+    if case.partial:
         case.document["source"]["sets"] = "parts"
     if truncates and case.scd1 and case.meaning.on_delete != "ignore":
         case.truncates = True
@@ -425,7 +425,7 @@ def _scd1(rng: random.Random, seed: int, target: str, feed: str) -> Case:
     if "updated_at" in document and on_delete == "remove" and random.Random(f"{seed} mark").random() < 0.6:
         on_delete = document["on_delete"] = "mark"
         document["deleted"] = "is_gone"
-        for name in [name for name, merge in merges.items() if merge in {"min", "max"}]:
+        for name in merges:  # a row counts as a whole
             columns[name]["merge"] = merges[name] = "last"
     if snapshot:
         _add_snapshot(document, rng, "timestamp")

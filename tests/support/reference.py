@@ -608,7 +608,7 @@ def merge_current(
 
     ``deleted``: with ``on_delete: mark``, the column that flags deleted keys.
     """
-    stores = _Order(updated_at, sequence, deleted is None and _oldest_counts(merges), deleted)
+    stores = _Order(updated_at, sequence, _oldest_counts(merges), deleted)
     by_key: dict[Key, list[Change]] = defaultdict(list)
     for change in _after_truncate(_usable(batch, meaning), table, meaning):
         if not (change.deleted and meaning.on_delete == "ignore"):
@@ -642,28 +642,14 @@ def _marked(stored: Values | None, group: Sequence[Change], merges: Mapping[str,
     """
     assert stores.deleted is not None
     row = stored
-    life: list[Change] = []
-
-    def end_life() -> None:
-        nonlocal row
-        if not life:
-            return
-        merged = _combined(life, merges, stores)
-        if row is not None and not row[stores.deleted or ""]:
-            merged = _with_stored(row, merged, life, merges, stores)
-        row = merged
-        life.clear()
-
     for change in group:
         if stored is not None and (change.deleted or stored[stores.deleted]) and not stores.comes_after(change, stored):
             continue
-        if not change.deleted:
-            life.append(change)
-            continue
-        end_life()
-        row = row or {column: change.values[column] if column in _COMPUTED else None for column in merges}
-        row = row | stores.of(change)
-    end_life()
+        if change.deleted:
+            row = row or {column: change.values[column] if column in _COMPUTED else None for column in merges}
+            row = row | stores.of(change)
+        elif row is None or row[stores.deleted] or stores.is_newer(change, row):
+            row = {column: change.values[column] for column in merges} | stores.of(change)
     return row
 
 

@@ -346,6 +346,8 @@ def test_deletes_of_type_1_are_remembered(capsys: pytest.CaptureFixture[str], tm
     of_type_1, of_type_2 = (spec_of(capsys, tmp_path, "f.sql", text.format(kind)) for kind in (1, 2))
     assert (of_type_1.on_delete, of_type_1.deleted, of_type_1.views.current) == ("mark", "is_deleted", "a.t_current")
     assert (of_type_2.on_delete, of_type_2.views.current) == (None, None)
+    partial = text.format(1).replace("BY n", "BY n COLUMNS TO UPDATE changed")
+    assert (spec := spec_of(capsys, tmp_path, "f.sql", partial)).on_delete is None and spec.source.sets == "changed"
 
 
 @pytest.mark.parametrize(
