@@ -136,7 +136,7 @@ def of_dates(compiler: Compiler) -> Iterator[str]:
 
 def of_macro(compiler: Compiler) -> Iterator[str]:
     text = CHANGES.replace("PATTERN", "scd1").replace("crm.t", "_scd_this").replace("crm.s", "_scd_rows")
-    yield render_macro(Model("t", "ref('t')", load_spec_text(text), "digest"), compiler)
+    yield render_macro(Model("t", load_spec_text(text), "digest"), compiler)
 
 
 def of_show_page(compiler: Compiler) -> Iterator[str]:
