@@ -1,4 +1,4 @@
-"""The order of specs (``scdgen graph``) as text, Mermaid or JSON, and the chart of columns of ``scdgen explain``."""
+"""The order of specs (``scdgen graph``) as text, Mermaid or JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import click
 
 from scdgen.cli.options import load_specs, specs_argument
 from scdgen.cli.output import format_json
-from scdgen.compile.lineage import Lineage
 from scdgen.escape import escape_control
 from scdgen.model.graph import Read, Step, full_name, steps
 from scdgen.sql import split_name
@@ -100,32 +99,6 @@ def _describe_read(step: Step, read: Read) -> str:
             shown = owner
     notes += [f"feed {read.feed}"] if read.feed else []
     return f"{shown} ({', '.join(notes)})" if notes else shown
-
-
-def chart_lineage(lineage: Lineage) -> str:
-    """Draw a Mermaid flowchart from the source's columns to the target's; inputs of conditions have dotted arrows."""
-    inputs = list(dict.fromkeys(item for made in lineage.made for item in (*made.of, *made.by)))
-    boxes = {item: f"s{number}" for number, item in enumerate(inputs, 1)}
-    lines = ["flowchart LR"]
-    lines += [f"    x{number}[({_quote_label(name)})]" for number, name in enumerate(lineage.tables, 1)]
-    # Frame the columns of the source and those of the target.
-    lines += [f"    subgraph source[{_quote_label(lineage.source)}]"]
-    lines += [f"        {boxes[item]}[{_quote_label(item.name)}]" for item in inputs if item.kind == "column"]
-    lines += ["    end", f"    subgraph target[{_quote_label(lineage.target)}]"]
-    lines += [f"        t{n}[{_quote_label(made.name)}]" for n, made in enumerate(lineage.made, 1) if not made.rule]
-    lines += ["    end"]
-    # Put what is not a column outside of the frames, in a shape of its own.
-    shapes = {"fact": ("[", "]"), "param": ("([", "])"), "table": ("[(", ")]"), "value": ("[/", "/]")}
-    for item in inputs:
-        if item.kind != "column":
-            opens, closes = shapes[item.kind]
-            lines.append(f"    {boxes[item]}{opens}{_quote_label(item.name)}{closes}")
-    lines += [f"    t{n}{{{{{_quote_label(made.name)}}}}}" for n, made in enumerate(lineage.made, 1) if made.rule]
-    lines += [f"    x{number} --> source" for number in range(1, len(lineage.tables) + 1)]
-    for number, made in enumerate(lineage.made, 1):
-        lines += [f"    {boxes[item]} --> t{number}" for item in made.of]
-        lines += [f"    {boxes[item]} -.-> t{number}" for item in made.by]
-    return "\n".join(lines)
 
 
 def _quote_label(text: str) -> str:

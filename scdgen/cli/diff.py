@@ -1,15 +1,13 @@
-"""``scdgen diff``: shows what changed between two times, or by a run, as a table, CSV, JSON or an HTML page."""
+"""``scdgen diff``: shows what changed between two times, or by a run, as a table, CSV or JSON."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from scdgen.cli import output, pages
+from scdgen.cli import output
 from scdgen.cli.options import (
     EngineOptions,
     engine_options,
@@ -18,14 +16,13 @@ from scdgen.cli.options import (
     open_tables,
     specs_argument,
 )
-from scdgen.cli.show import choose_kind, key_and_times, parse_keys, write_page
+from scdgen.cli.show import key_and_times, parse_keys
 from scdgen.errors import UsageError
 from scdgen.escape import escape_control
 
 if TYPE_CHECKING:
-    from scdgen.compile.render import Compiler
     from scdgen.model.spec import Spec
-    from scdgen.run.results import DiffResult, DiffRow
+    from scdgen.run.results import DiffResult
 
 
 @click.command()
@@ -41,25 +38,20 @@ if TYPE_CHECKING:
     "--format",
     "kind",
     type=click.Choice(["table", "csv", "json"]),
-    help="Changes as a table, as CSV, or as one JSON object with counts.  [default: table]",
-)
-@click.option(
-    "--html",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Write an HTML page instead of printing.",
+    default="table",
+    show_default=True,
+    help="Changes as a table, as CSV, or as one JSON object with counts.",
 )
 @limit_option(1000, "Maximum number of changes; 0 for all. The counts include all of them.")
 def diff(
     specs: tuple[str, ...], from_time: str | None, to_time: str | None, run_id: str | None,
     known_from: str | None, known_to: str | None, key: tuple[str, ...],
-    kind: str | None, html: str | None, limit: int, engine: EngineOptions, debug: bool,
+    kind: str, limit: int, engine: EngineOptions, debug: bool,
 ) -> None:  # fmt: skip
     """Show what changed in a table between two times, by a run, or in what was known.
 
     \b
     Examples:  scdgen diff specs/customer.yml --from 2024-01-31 --to 2024-02-29
-               scdgen diff specs/customer.yml --from 2024-01-31 --html customer.html
                scdgen diff specs/customer.yml --run 20240501T060000-3fa9c1 --format json
                scdgen diff specs/customer.yml --known-from 2024-03-31
     """
@@ -69,18 +61,13 @@ def diff(
     if len(loaded) != 1:
         raise UsageError(f"diff compares one table, and {len(loaded)} specs are given; give one spec")
     (spec,) = loaded
-    kind = choose_kind(loaded, kind, html)
     wanted = DiffFilter(from_time, to_time, run_id, parse_keys(key), known_from, known_to)
     engine.compiler.render_query(wanted.query(spec))  # refuses invalid options before Spark starts
     with open_tables(loaded, engine) as read:
         found = read(spec, partial(read_diff, spec=spec, wanted=wanted, limit=limit))
-    if kind == "html":
-        write_page(Path(str(html)), render_page(found, spec, engine.compiler))
-        output.say(f"wrote {html}: {describe_diff(found)}")
-    else:
-        if kind == "csv" and (found.from_time, found.to_time) != (from_time, to_time):  # a word such as yesterday
-            output.echo(f"{found.target}: {_describe_sides(found)}", err=True)
-        click.echo(format_diff(found, spec, kind))
+    if kind == "csv" and (found.from_time, found.to_time) != (from_time, to_time):  # a word such as yesterday
+        output.echo(f"{found.target}: {_describe_sides(found)}", err=True)
+    click.echo(format_diff(found, spec, kind))
     if found.is_cut:
         click.echo(
             f"… more than {limit} {'change' if limit == 1 else 'changes'}: narrow it with --key, or give --limit",
@@ -149,56 +136,6 @@ def as_object(found: DiffResult) -> dict[str, Any]:
             for row in found.rows
         ],
     }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class DiffPage(pages.PageFacts, template="diff.html.j2"):
-    """The facts that the page's template prints.
-
-    ``compared`` are the compared sides and ``counted`` the counts of changes, as text. ``kind`` is the type of the
-    history's times, if the table keeps one. ``limit`` is the number of changes on the page if some were left out, else
-    ``None``. ``data`` is what the page's script reads.
-    """
-
-    target: str
-    description: str | None
-    compared: str
-    counted: str
-    kind: str | None
-    limit: int | None
-    data: dict[str, Any]
-
-
-def render_page(found: DiffResult, spec: Spec, compiler: Compiler) -> str:
-    """Render the page. Raises :class:`UsageError` if a custom template is broken."""
-    compared, counted = _describe_sides(found), _describe_counts(found)
-    limit = len(found.rows) if found.is_cut else None
-    kind = spec.history.type if spec.keeps_history else None
-    page = DiffPage(found.target, spec.description, compared, counted, kind, limit, build_page_data(found, kind))
-    return pages.render(page, compiler)
-
-
-def build_page_data(found: DiffResult, kind: str | None) -> dict[str, Any]:
-    """Build the data of the page's script. Values are text, because scripts round numbers; ``None`` for NULL."""
-    return {
-        "kind": kind,
-        "columns": found.columns,
-        "keys": [place for place, name in enumerate(found.columns) if name in found.keys],
-        "dated": not found.by_version,
-        "changes": list(found.counts.items()),
-        "rows": [_build_row_data(found, row) for row in found.rows],
-    }
-
-
-def _build_row_data(found: DiffResult, row: DiffRow) -> dict[str, Any]:
-    """Build the data of a row; ``old`` is column index -> value before the change."""
-    values, old = row.new or row.old or {}, row.old or {}
-    return {
-        "change": row.change,
-        "since": output.format_text(row.since),
-        "row": [output.format_text(values[name]) for name in found.columns],
-        "old": {found.columns.index(name): output.format_text(old[name]) for name in row.changed},
-    }
 
 
 COMMANDS = (diff,)

@@ -15,14 +15,12 @@ from typing import Any
 
 import click
 
-from scdgen.cli.charts import chart_lineage
 from scdgen.cli.options import feed_option, load_specs, specs_argument, templates_option
 from scdgen.cli.output import code
 from scdgen.compile.compile import render_statements
 from scdgen.compile.lineage import Lineage, lineage
 from scdgen.compile.render import Compiler
 from scdgen.compile.statements import Script
-from scdgen.errors import UsageError
 from scdgen.escape import escape_control
 from scdgen.model.reference import Entry, options
 from scdgen.model.resolved import resolve
@@ -54,8 +52,7 @@ class Setting:
 @click.command()
 @specs_argument
 @templates_option
-@click.option("--format", "kind", type=click.Choice(["text", "markdown", "mermaid"]), default="text", show_default=True,
-              help="mermaid: only the column lineage, as a flowchart.")  # fmt: skip
+@click.option("--format", "kind", type=click.Choice(["text", "markdown"]), default="text", show_default=True)
 @click.option("--verbose", is_flag=True, help="Also the meaning of each default, and each step.")
 @feed_option
 def explain(
@@ -69,19 +66,9 @@ def explain(
     Examples:  scdgen explain specs/customer.yml
                scdgen explain specs/customer.yml --verbose             every default and step
                scdgen explain specs --format markdown > review.md
-               scdgen explain specs/customer.yml --format mermaid      column lineage
     """
     loaded = choose_feeds(load_specs(specs), feed)
-    if kind == "mermaid" and len(loaded) > 1:
-        raise UsageError(
-            f"draws one spec, and {len(loaded)} are given; give one, or use markdown",
-            option="--format",
-            value="mermaid",
-        )
     for number, spec in enumerate(loaded):
-        if kind == "mermaid":
-            click.echo(chart_lineage(lineage(spec)))
-            continue
         shown = as_markdown if kind == "markdown" else as_text if verbose else as_summary
         click.echo(("\n" if number else "") + shown(spec, render_statements(spec, compiler).merge))
 
@@ -223,14 +210,16 @@ def as_text(spec: Spec, script: Script) -> str:
 
 
 def as_markdown(spec: Spec, script: Script) -> str:
-    """Format the explanation for a pull request, with the lineage as a chart; ``script`` is the spec's merge.sql."""
+    """Format the explanation for a pull request; ``script`` is the spec's merge.sql."""
     lines = [f"# {code(spec.target)}", "", *([code(spec.description), ""] if spec.description else [])]
     lines += [f"Spec: {code(spec.origin)}"]
     for title, rows, rest in _lists(spec, script, code):
         lines += ["", f"| {title} | |", "|---|---|"]
         lines += [f"| {_escape_cell(code(name))} | {_escape_cell(text)} |" for name, text in rows]
         lines += ["", f"Also {', '.join(map(code, rest))}."] if rest else []
-    return "\n".join([*lines, "", "## Column lineage", "", "```mermaid", chart_lineage(lineage(spec)), "```"])
+    lines += ["", "| Columns | |", "|---|---|"]
+    lines += [f"| {_escape_cell(code(name))} | {_escape_cell(code(of))} |" for name, of in _list_inputs(lineage(spec))]
+    return "\n".join(lines)
 
 
 def _lists(

@@ -20,7 +20,7 @@ from scdgen.cli.init import read_text
 from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, specs_argument, templates_option
 from scdgen.cli.output import code, echo, say
 from scdgen.compile.compile import FILES, Files, render_feeds
-from scdgen.compile.macro import render_macro, render_test
+from scdgen.compile.macro import render_macro
 from scdgen.compile.queries import check_script, rewind_script
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
@@ -50,12 +50,7 @@ ADDED = {
     "rewind": (REWIND,),
     "checks": (CHECKS,),
 }
-DBT, DBT_TESTS = "dbt", "dbt-tests"
-# Formats for the models of a dbt project: the folder in the project, the end of a file's name, what renders it.
-OF_DBT = {
-    DBT: ("macros/scdgen", ".sql", render_macro),
-    DBT_TESTS: ("tests/scdgen", "_checks.sql", render_test),
-}
+DBT = "dbt"  # the format for the models of a dbt project
 MOST_STORED = 32_000_000  # bytes of a file on disk; those of a spec with the most columns are a tenth of it
 # The files that each of several sources has; the others are about the table, whatever its source.
 OF_FEED = ("merge.sql", "plan.sql", "rejects.sql", NOTEBOOK, *_SCRIPTS.values())
@@ -97,15 +92,14 @@ def validate(specs: tuple[str, ...], compiler: Compiler, jobs: int | None, debug
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["sql", "notebook", "script", "checks", "rewind", *OF_DBT]),
+    type=click.Choice(["sql", "notebook", "script", "checks", "rewind", DBT]),
     default="sql",
     show_default=True,
     help="notebook: also write a notebook.sql for Databricks. script: also write merge.script.sql, which is "
     "merge.sql in one statement, and the same of rejects.sql. checks: also write checks.job.sql, one statement that "
     "fails if a check does. rewind: also write rewind.sql, which `scdgen rewind` runs, for a table with history. Every "
     "format updates those that exist. dbt: SPEC is a dbt project or its manifest.json; write the macros of its models "
-    "to DIR, by default macros/scdgen of the project. dbt-tests: write a data test of each, by default to "
-    "tests/scdgen.",
+    "to DIR, by default macros/scdgen of the project.",
 )
 @click.option(
     "--plan",
@@ -133,16 +127,15 @@ def generate(
                scdgen generate --format notebook specs      with a notebook per table for Databricks
                scdgen generate --format script specs      for clients that send one statement at a time
                scdgen generate --format dbt .      for the models of a dbt project, after dbt parse
-               scdgen generate --format dbt-tests .      and data tests of their tables
                scdgen generate --check specs      in CI
                scdgen generate --diff specs       before running a changed spec
     """
     if (check or diff) and (described := describe_file_options()):
         log.note(printable(described))  # also with a quiet = true of the file, because they decide what is compared
-    if kind in OF_DBT:
+    if kind == DBT:
         if plan:
             raise UsageError("writes a file of a spec, and macros have none; leave it out", option="--plan")
-        _generate_for_dbt(specs, compiler, kind, out, check, diff)
+        _generate_for_dbt(specs, compiler, out, check, diff)
         return
     changed, dry, found = 0, check or diff, find_specs(specs)
     with map_specs(len(found), jobs) as each:
@@ -217,7 +210,7 @@ def _list_others(folder: Path, known: Collection[str], kept: re.Pattern[str] | N
 def _require_none(changed: int, given: Sequence[str], kind: str, foreign: int = 0) -> None:
     """Exit with status 1 if files differ or are foreign, and say what to do."""
     if foreign:
-        one, owner = foreign == 1, "model" if kind in OF_DBT else "spec"
+        one, owner = foreign == 1, "model" if kind == DBT else "spec"
         what = (
             f"file or folder belongs to no {owner}; remove it"
             if one
@@ -232,13 +225,8 @@ def _require_none(changed: int, given: Sequence[str], kind: str, foreign: int = 
         raise click.exceptions.Exit(1)
 
 
-def _generate_for_dbt(
-    projects: Sequence[str], compiler: Compiler, kind: str, out: str, check: bool, diff: bool
-) -> None:
-    """Write the macros or the tests of the models of dbt projects, or compare them with those on disk.
-
-    In the project, files of the other kind that exist are updated, too: an outdated one would look right.
-    """
+def _generate_for_dbt(projects: Sequence[str], compiler: Compiler, out: str, check: bool, diff: bool) -> None:
+    """Write the macros of the models of dbt projects, or compare them with those on disk."""
     from scdgen.init.manifest import find_manifest
     from scdgen.init.models import read_models
 
@@ -251,22 +239,18 @@ def _generate_for_dbt(
     for project in projects:
         manifest = find_manifest(Path(project))
         models = read_models(manifest, read_text(manifest))
-        for format_, (place, end, render_model) in OF_DBT.items():
-            if chosen and format_ != kind:
-                continue
-            folder = Path(out) if chosen else manifest.parent.parent / place
-            names = known.setdefault(folder, set())
-            for model in models:
-                file = folder / f"{model.name}{end}"
-                names.add(file.name)
-                if format_ == kind or paths.exists(file, folder):
-                    changed += _write_file(file, render_model(model, compiler), check, folder)
+        folder = Path(out) if chosen else manifest.parent.parent / "macros" / "scdgen"
+        names = known.setdefault(folder, set())
+        for model in models:
+            file = folder / f"{model.name}.sql"
+            names.add(file.name)
+            changed += _write_file(file, render_macro(model, compiler), check, folder)
     if check:
         # A folder that was chosen may have files of others.
         foreign = [] if chosen else [path for folder in known for path in _list_others(folder, known[folder], _README)]
         for path in sorted(foreign):
             echo(f"{path}: no model of {shlex.join(projects)} makes it; remove it")
-        _require_none(changed, [*projects, *(["--out", out] if chosen else [])], kind, len(foreign))
+        _require_none(changed, [*projects, *(["--out", out] if chosen else [])], DBT, len(foreign))
 
 
 # Schemes other than `file`, and the folders of Databricks that need none.

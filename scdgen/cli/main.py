@@ -120,7 +120,6 @@ _COMMANDS = {
         "rewind",
         "Take a table back to a time, as if nothing had been effective after it, after showing what that changes.",
     ),
-    "optimize": ("optimize", "Compact the files of the tables, and remove deleted rows from them."),
     "doctor": (
         "doctor",
         "Check Python, Java, pyspark, delta-spark, Delta's JARs and the warehouse; a line each, ok or failed.",

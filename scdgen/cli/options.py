@@ -358,11 +358,11 @@ def open_metrics(table: str | None, loaded: Sequence[Spec]) -> Metrics | None:
 
 @contextlib.contextmanager
 def open_session(
-    options: EngineOptions, tables: Iterable[tuple[str, ...]], needs_tables: bool = False, merges: bool = False
-) -> Iterator[SparkSession]:  # fmt: skip
+    options: EngineOptions, tables: Iterable[tuple[str, ...]], needs_tables: bool = False
+) -> Iterator[SparkSession]:
     """Open a remote session, or an embedded one that has the catalogs of ``tables``; it is closed after the block.
 
-    ``needs_tables`` and ``merges`` are those of an embedded session.
+    ``needs_tables`` is that of an embedded session.
     """
     from scdgen.cli import output
     from scdgen.engine import session
@@ -372,7 +372,7 @@ def open_session(
         spark: SparkSession = (
             session.remote_session(options.remote, settings)
             if options.remote
-            else session.local_session(options.warehouse, settings, needs_tables, merges)
+            else session.local_session(options.warehouse, settings, needs_tables)
         )
     started = log.elapsed() - begun
     try:
@@ -389,7 +389,7 @@ def open_session(
 @contextlib.contextmanager
 def open_runner(
     specs: Sequence[Spec], options: EngineOptions, metrics: Metrics | None = None, needs_tables: bool = False,
-    merges: bool = False, files: Iterable[str | None] | None = (), **limits: Any,
+    files: Iterable[str | None] | None = (), **limits: Any,
 ) -> Iterator[Runner]:  # fmt: skip
     """Open a session as :func:`open_session` does, and yield a runner on it.
 
@@ -416,7 +416,7 @@ def open_runner(
     # that needs the table to be there renders few of them.
     if not needs_tables:
         threading.Thread(target=_compile_first, args=(specs, options.compiler), daemon=True).start()
-    with open_session(options, names, needs_tables, merges) as spark:
+    with open_session(options, names, needs_tables) as spark:
         if metrics is not None:
             metrics.prepare(spark)
         yield Runner(spark, options.compiler.templates, run_id=new_run_id(), metrics=metrics, **limits)

@@ -118,9 +118,7 @@ def run(
     steps = graph.steps(loaded, infer)
     several, outcomes = by_file or len(steps) > 1, []
     files = [given.source for given in inputs]
-    with open_runner(
-        loaded, engine, measured, merges=True, files=files, retries=retries, retry_for=retry_for
-    ) as runner:
+    with open_runner(loaded, engine, measured, files=files, retries=retries, retry_for=retry_for) as runner:
         # Before the first of several runs: of a plan, all is written or nothing is. A single one looks by itself.
         for spec in loaded if len(plans) > 1 else ():
             runner.require_fresh(spec, plans[spec.target])

@@ -1,14 +1,20 @@
-"""Renders a timeline as an HTML page: a single file with its data as JSON, which loads nothing else."""
+"""Renders a timeline as an HTML page: a single file with its data as JSON, which loads nothing else.
+
+Its policy lets a browser use the template's style and script alone.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import base64
+import hashlib
+import re
+from dataclasses import dataclass, replace
 from typing import Any
 
-from scdgen.cli import pages
 from scdgen.cli.output import format_text
 from scdgen.cli.timeline import Lane, Tick, Timeline, Version, choose_ticks
 from scdgen.compile.render import Compiler
+from scdgen.facts.base import Facts
 
 # Zoom factors of the page; each has its own ticks, for an axis of that many times the width.
 _ZOOMS = (1, 2, 4, 8, 16, 32)
@@ -16,11 +22,12 @@ _WIDTH = 100
 
 
 @dataclass(frozen=True)
-class Page(pages.PageFacts, template="show.html.j2"):
+class Page(Facts, template="show.html.j2"):
     """The facts that the page's template prints.
 
     ``kind``, ``limit``, ``whole`` and ``counted`` are those of the :class:`Timeline`. ``cut`` is the key whose history
-    the limit cut, ``runs`` the number of :attr:`Timeline.moments`, ``data`` what the page's script reads.
+    the limit cut, ``runs`` the number of :attr:`Timeline.moments`, ``data`` what the page's script
+    reads, ``policy`` what a browser may use in the page.
     """
 
     target: str
@@ -32,6 +39,7 @@ class Page(pages.PageFacts, template="show.html.j2"):
     whole: bool
     runs: int
     data: dict[str, Any]
+    policy: str = ""
 
 
 def render_page(timeline: Timeline, description: str | None, compiler: Compiler) -> str:
@@ -47,7 +55,28 @@ def render_page(timeline: Timeline, description: str | None, compiler: Compiler)
         runs=len(timeline.moments),
         data=build_page_data(timeline),
     )
-    return pages.render(page, compiler)
+    # Without any text of the table, so that none can be a style or a script that the policy allows.
+    blank: dict[str, Any] = {name: _blank(value) for name, value in vars(page).items()}
+    return compiler.render(replace(page, policy=_policy(compiler.render(replace(page, **blank)))))
+
+
+def _policy(page: str) -> str:
+    """Return the content security policy of a page: nothing is loaded or sent, and only what it holds now is used."""
+    rules = ["default-src 'none'"]
+    for tag in ("style", "script"):
+        found = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in found)
+        rules.append(" ".join([f"{tag}-src", *(f"'sha256-{digest}'" for digest in digests)]))
+    return "; ".join([*rules, "base-uri 'none'", "form-action 'none'"])
+
+
+def _blank(value: Any) -> Any:
+    """Return a value with empty texts in it."""
+    if isinstance(value, dict):
+        return {key: _blank(inside) for key, inside in value.items()}
+    if isinstance(value, list | tuple):
+        return [_blank(inside) for inside in value]
+    return "" if isinstance(value, str) else value
 
 
 def build_page_data(timeline: Timeline) -> dict[str, Any]:

@@ -53,10 +53,6 @@ class Lineage:
 
     source: str
     """The table or path that the spec reads, or words for its SELECT or join."""
-    target: str
-    """The name of the target, as in the spec."""
-    tables: tuple[str, ...]
-    """The names of the tables that its SELECT or join reads; empty if it has neither."""
     made: tuple[Made, ...]
     """The columns of the target, then those of views, then the decisions."""
 
@@ -116,10 +112,8 @@ def lineage(spec: Spec) -> Lineage:
     )
     made += [Made(name, (), by, rule=True) for name, by in rules if by]
     # 6. Where the rows come from.
-    parts = sorted(sql.query(given.query).tables) if given.query else []
-    parts += dict.fromkeys(sql.split_name(joined.table) for joined in given.join.values())
     called = given.table or given.path or ("the join of the spec" if given.join else "the SELECT of the spec")
-    return Lineage(called, spec.target, tuple(".".join(name) for name in parts), tuple(made))
+    return Lineage(called, tuple(made))
 
 
 def _time(spec: Spec, seen: _Names) -> tuple[Input, ...]:

@@ -1,7 +1,6 @@
-"""The statements of a spec as macros of dbt, for the materialization in ``integrations/dbt``, and as a data test.
+"""The statements of a spec as macros of dbt, for the materialization in ``integrations/dbt``.
 
-The statements are those of create.sql and merge.script.sql, and of checks.sql for the test. dbt fills in the table and
-the source when it runs.
+The statements are those of create.sql and merge.script.sql. dbt fills in the table and the source when it runs.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from dataclasses import dataclass
 from scdgen.compile.compile import render_statements
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
-from scdgen.errors import printable
 from scdgen.facts.base import Facts
 from scdgen.model.registry import definition
 from scdgen.model.spec import Spec
@@ -28,8 +26,6 @@ class Model:
 
     name: str
     """Its name in the names of its macros."""
-    ref: str
-    """How a query of dbt names its table: ``ref('orders')``, or ``ref('orders', v=2)``."""
     spec: Spec
     """Its spec; the target is :data:`THIS`, and the table of its source is :data:`ROWS`."""
     digest: str
@@ -63,22 +59,6 @@ def render_macro(model: Model, compiler: Compiler) -> str:
         merge=_as_jinja(render_script(files.merge, compiler, file=None).strip()),
     )
     return compiler.render(macro)
-
-
-def render_test(model: Model, compiler: Compiler) -> str:
-    """Render a data test: the query of checks.sql, with a row for each built-in check that the table breaks.
-
-    Raises :class:`SpecError` if the gate refuses its SQL. dbt puts the query in brackets, so that it has no semicolon.
-    """
-    # A model has no checks of its own, so the built-in ones are all that there are, in the first statement.
-    query = render_statements(model.spec, compiler).checks.texts[0]
-    text = query.replace(f"-- {THIS}\n", f"-- {model.name}\n", 1)
-    head = (
-        f"-- Generated from meta.scdgen in the config of {printable(model.spec.origin)}.\n"
-        "-- To change it, edit the config, run `dbt parse` and `scdgen generate --format dbt-tests`."
-    )
-    text = re.sub(r"^-- Generated from .*$", lambda _: head, text, count=1, flags=re.MULTILINE)
-    return text.replace(THIS, f"{{{{ {model.ref} }}}}").strip() + "\n"
 
 
 def _as_jinja(text: str) -> str:

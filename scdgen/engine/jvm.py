@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import shlex
 import shutil
 import stat
 import subprocess
-import sys
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,9 +29,6 @@ FEW_ROWS = {
 }
 # Settings by which a user chooses JARs; Ivy then resolves all of them together.
 _OWN_JARS = ("spark.jars", "spark.driver.extraClassPath", "spark.driver.userClassPathFirst")
-
-_ARCHIVE_SPACE = 1 << 30  # bytes that must be free; an archive has 200 MB
-_WRITTEN_AFTER = 600  # seconds after which an incomplete archive has no writer
 
 INSTALL_JAVA = "install Java 17 or 21"
 # What the JVM prints if it does not start -> the message.
@@ -160,55 +153,6 @@ class JarList:
             part = self.file.with_suffix(f".{os.getpid()}")
             part.write_text("\n".join(jars), encoding="utf-8")
             part.replace(self.file)
-
-
-@dataclass(frozen=True)
-class ClassArchive:
-    """A file in the user's cache with Spark's classes as Java has loaded them, which makes the next start faster.
-
-    Java writes it when a session ends (class data sharing), and does not use one of another Java or class path. The
-    session should have merged: what an archive lacks, every later session loads again.
-    """
-
-    file: Path
-    """Its path."""
-
-    @classmethod
-    def of(cls, java: tuple[int, str], jars: Sequence[str]) -> ClassArchive:
-        """The archive for a Java, as :func:`find_java` returns it, and the JARs on the class path of this Spark."""
-        program = Path(shutil.which(java[1]) or java[1]).resolve()
-        known = [
-            str(java),
-            str(program.stat().st_mtime_ns),
-            version("pyspark"),
-            str(Path(sys.prefix).absolute()),
-            *jars,
-        ]
-        return cls(cache_folder() / f"merge-{hashlib.sha256(chr(10).join(known).encode()).hexdigest()[:12]}.jsa")
-
-    def options(self, write: bool) -> str:
-        """The option of Java that uses the archive. Without one: the option that writes it, or none.
-
-        None unless ``write``, and while another process may write it.
-        """
-        # Use no archive that others may write: Java runs what is in it.
-        if not make_private(self.file.parent):
-            return ""
-        try:
-            with self.file.open("rb") as archive:
-                complete = any(archive.read(4))  # Java writes the header last
-            if not complete and time.time() - self.file.stat().st_mtime < _WRITTEN_AFTER:
-                return ""
-        except OSError:
-            complete = False
-        if complete:
-            return shlex.quote(f"-XX:SharedArchiveFile={self.file}")  # Spark splits options as a shell does
-        if not write:
-            return ""
-        with suppress(OSError):  # a cache is optional
-            if os.access(self.file.parent, os.W_OK) and shutil.disk_usage(self.file.parent).free > _ARCHIVE_SPACE:
-                return shlex.quote(f"-XX:ArchiveClassesAtExit={self.file}")
-        return ""
 
 
 def explain_start(noise: str) -> str:

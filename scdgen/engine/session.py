@@ -20,9 +20,6 @@ from scdgen import paths
 from scdgen.engine.failures import translate_at, translate_without_spec
 from scdgen.engine.jvm import (
     FEW_ROWS,
-    JAVA_OPTIONS,
-    QUICK,
-    ClassArchive,
     JarList,
     explain_start,
     find_java,
@@ -96,11 +93,8 @@ def local_session(
     warehouse: str | Path = "warehouse",
     conf: Mapping[str, str] | None = None,
     needs_tables: bool = False,
-    merges: bool = False,
 ) -> SparkSession:
     """Start Spark with Delta in this process, and register the tables below ``warehouse``.
-
-    If it ``merges``, it may save the classes that it has loaded, for the next start.
 
     Raises :class:`EngineError` if pyspark, Java or the Delta packages are missing, and :class:`UsageError` if the
     session ``needs_tables`` and the folder of tables does not exist.
@@ -114,7 +108,7 @@ def local_session(
         )
         raise UsageError(what, option="--warehouse", value=warehouse, fix=fix)
     # Find Java before Spark starts, whose own error does not say what to install.
-    java = find_java()
+    find_java()
     try:
         from delta import configure_spark_with_delta_pip
         from pyspark import __file__ as pyspark_file
@@ -132,12 +126,8 @@ def local_session(
     # Take the JARs from the list of an earlier start, because Ivy takes seconds to find them.
     known = JarList.of_environment() if takes_class_path(conf or {}) else None
     jars = known.read() if known else []
-    # Let the user's settings win, and add the archive only if none of them has options of Java.
-    settings = {**_SETTINGS, **(conf or {})}
-    if jars and settings.get(JAVA_OPTIONS) in {None, QUICK[JAVA_OPTIONS]}:
-        archive = ClassArchive.of(java, jars).options(write=merges)
-        settings[JAVA_OPTIONS] = f"{settings.get(JAVA_OPTIONS, '')} {archive}".strip()
-    for key, value in settings.items():
+    # Let the user's settings win.
+    for key, value in {**_SETTINGS, **(conf or {})}.items():
         builder = builder.config(key, value)
     # Put the known JARs on the class path, or else let delta-spark name the packages to Ivy.
     builder = (

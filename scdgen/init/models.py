@@ -62,7 +62,7 @@ def read_models(path: Path, text: str) -> list[Model]:
     for key, node in nodes.items():
         name = _name_of(key)
         try:
-            models.append(_read_model(name, _ref_of(key), node))
+            models.append(_read_model(name, node))
         except SpecError as error:
             # The positions are those of the text that is made here.
             file = node.config_file() or str(path)
@@ -77,18 +77,7 @@ def _name_of(key: str) -> str:
     return "_".join(key.split(".")[2:])
 
 
-def _ref_of(key: str) -> str:
-    """How a query names a node.
-
-    >>> _ref_of("model.shop.customer"), _ref_of("model.shop.customer.v2"), _ref_of("model.shop.customer.vnew")
-    ("ref('customer')", "ref('customer', v=2)", "ref('customer', v='new')")
-    """
-    name, *versions = key.split(".")[2:]
-    version = "".join(versions).removeprefix("v")
-    return f"ref('{name}', v={version if version.isdecimal() else repr(version)})" if versions else f"ref('{name}')"
-
-
-def _read_model(name: str, ref: str, node: Node) -> Model:
+def _read_model(name: str, node: Node) -> Model:
     options = (node.config.get("meta") or {}).get(_MATERIALIZED)
     if not isinstance(options, Mapping):
         raise SpecError("is missing; write the options of a spec there: pattern, source, keys, columns")
@@ -108,7 +97,7 @@ def _read_model(name: str, ref: str, node: Node) -> Model:
     # Read it as the text of a spec, so that all rules apply.
     text = json.dumps({"target": THIS, **described, **options, "source": source})
     spec = load_spec_text(text).placed_at(node.config_file())
-    return Model(name, ref, spec, hashlib.md5(written.encode(), usedforsecurity=False).hexdigest())
+    return Model(name, spec, hashlib.md5(written.encode(), usedforsecurity=False).hexdigest())
 
 
 def _has_meta(query: str) -> bool:

@@ -238,40 +238,6 @@ def read_format(spark: SparkSession, table: str) -> str:
     return str(read_detail(spark, table)["format"] or "delta").lower()
 
 
-# Files
-
-
-@dataclass(frozen=True)
-class Optimized:
-    """The data files of a table before and after it was optimized."""
-
-    target: str
-    """The name of the table."""
-    files_before: int
-    """The number of files before."""
-    bytes_before: int
-    """Their size in bytes."""
-    files_after: int
-    """The number of files after."""
-    bytes_after: int
-    """Their size in bytes."""
-
-
-def optimize(spark: SparkSession, spec: Spec, vacuum: int | None = None) -> Optimized:
-    """Compact the files of a table, without its deleted rows; ``vacuum`` are the hours of versions to keep readable."""
-    table = sql.quote_parts(spec.target_parts)
-    before = _read_size(spark, table)
-    statements = [f"OPTIMIZE {table}", f"REORG TABLE {table} APPLY (PURGE)"]
-    for statement in [*statements, *([] if vacuum is None else [f"VACUUM {table} RETAIN {vacuum} HOURS"])]:
-        spark.sql(statement).collect()
-    return Optimized(spec.target, *before, *_read_size(spark, table))
-
-
-def _read_size(spark: SparkSession, table: str) -> tuple[int, int]:
-    row = read_detail(spark, table)
-    return int(row["numFiles"]), int(row["sizeInBytes"])
-
-
 # Restore
 
 

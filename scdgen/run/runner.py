@@ -29,7 +29,7 @@ from scdgen.model.spec import TAKEN, Spec, choose_feeds
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run import delta
 from scdgen.run.checks import check_table
-from scdgen.run.delta import RETRY_FOR, Commit, Optimized, Result, RetryLimit, Undo, retry
+from scdgen.run.delta import RETRY_FOR, Commit, Result, RetryLimit, Undo, retry
 from scdgen.run.diff import DiffFilter, read_diff
 from scdgen.run.merge import Attempt, Job
 from scdgen.run.metrics import Metrics, RunRecord, record_run
@@ -477,17 +477,6 @@ class Runner:
             DataError: the table does not exist, or does not fit its spec.
         """
         return rewind(self._engine, spec, to, params or {}, self.run_id or delta.new_run_id(), self._limit())
-
-    def optimize(self, spec: Spec, vacuum: int | None = None) -> Optimized:
-        """Compact the files of the table, and remove deleted rows from them; no row changes.
-
-        Args:
-            spec: the table's spec.
-            vacuum: also delete the files that only versions older than so many hours need.
-        """
-        with self._engine.lock, self._engine.translated(spec):
-            require_table(self.spark, spec)
-            return delta.optimize(self.spark, spec, vacuum)
 
     def exists(self, spec: Spec) -> bool:
         """Whether the target exists."""

@@ -5,15 +5,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from scdgen.engine.jvm import ClassArchive, JarList, find_java
 from tests.conftest import Called
 
 SPEC = """target: main.crm.customer
@@ -51,30 +48,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Path:  # 
     (folder / "customer.yml").write_text(SPEC)
     (folder / "rows.csv").write_text(ROWS)
     return folder
-
-
-def test_spark_starts_with_the_archive_of_an_earlier_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known, cache = JarList.of_environment(), folder / "cache"
-    assert known.read(), "the session of the tests has found the JARs"
-    (cache / "scdgen").mkdir(parents=True)
-    shutil.copy(known.file, cache / "scdgen")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-    archive = ClassArchive.of(find_java(), JarList.of_environment().read())
-    (folder / "archived").mkdir()
-    for command, log in (("plan", "first.log"), ("run", "second.log"), ("plan", "third.log")):
-        # The launcher of Java reads its options from this variable too.
-        env = {"JDK_JAVA_OPTIONS": f"-Xlog:class+load:file={folder / log}"}
-        warehouse = ("--warehouse", str(folder / "archived"))
-        ran = scdgen(folder, command, "customer.yml", "--source", "rows.csv", *warehouse, env=env)
-        assert (ran.returncode, ran.stderr) == (0, "")
-        until = time.monotonic() + 120  # Java writes the archive after the command has ended
-        while command == "run" and not archive.options(write=False) and time.monotonic() < until:
-            time.sleep(1)
-    shared = [
-        sum("org.apache.spark" in line and "shared objects file" in line for line in (folder / log).open())
-        for log in ("first.log", "second.log", "third.log")
-    ]
-    assert shared[:2] == [0, 0] and shared[2] > 1000, shared
 
 
 def test_day_of_work_in_separate_processes(folder: Path) -> None:

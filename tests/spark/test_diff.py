@@ -123,11 +123,6 @@ def test_changes_by_times_and_runs(
     assert (out.splitlines()[0], len(out.splitlines())) == (
         f"diffs.people, run night-2, version {first} to {last}: 1 opened, 0 closed, 1 corrected, 1 folded", 6,
     )  # fmt: skip
-    status, out, err = called("diff", "people.yml", "--from", "2024-03-01", "--html", "pages/people.html")
-    assert (status, err) == (0, "") and out.startswith(
-        "wrote pages/people.html: diffs.people, since 2024-03-01: 1 new, "
-    )
-    assert '"Lyon"' in Path("pages/people.html").read_text()
     day, today = map(str, spark.sql("SELECT current_date() - 1, current_date()").collect()[0])
     asked = ("diff", "people.yml", "--from", "yesterday", "--to", "today")
     assert called(*asked)[1].startswith(f"diffs.people, {day} to {today}: 0 new"), "the times that the words stand for"

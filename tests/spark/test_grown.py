@@ -14,7 +14,6 @@ import pytest
 from scdgen import Runner, render
 from scdgen.cases.spark import collect
 from scdgen.sql.tokens import split_statements
-from tests.conftest import rows_of
 from tests.support.grown import VALUES, Feed, all_files, create_upserted, opened_files, spec_of, start_of, upsert
 
 if TYPE_CHECKING:
@@ -158,30 +157,12 @@ def test_erase_a_key(spark: SparkSession) -> None:
     try:
         spark.sql("VACUUM grown.erased RETAIN 0 HOURS").collect()
         assert has_key(), "the DELETE only marked the rows"
-        runner.optimize(spec, vacuum=0)
+        spark.sql("REORG TABLE grown.erased APPLY (PURGE)").collect()
+        spark.sql("VACUUM grown.erased RETAIN 0 HOURS").collect()
     finally:
         spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
     assert not has_key()
     assert spark.table("grown.erased").count() == 2 * 49
-
-
-@pytest.mark.long
-def test_optimize(spark: SparkSession) -> None:
-    """One file for each partition, without deleted rows; VACUUM only if asked for; a run can still be undone."""
-    spark.sql("CREATE SCHEMA IF NOT EXISTS grown")
-    spark.sql("DROP TABLE IF EXISTS grown.compacted")
-    spec, runner = spec_of("grown.compacted"), Runner(spark)
-    runs = [runner.run(spec, Feed(200, 0.5).rows(spark, number)).run_id for number in range(3)]
-    before = rows_of(spark, "grown.compacted")
-    done = runner.optimize(spec)
-    assert done.files_before > 2 == done.files_after
-    assert rows_of(spark, "grown.compacted") == before
-    assert spark.sql("SELECT * FROM grown.compacted VERSION AS OF 1").count() == runner.history(spec)[-2].inserted
-    assert {commit.operation for commit in runner.history(spec)[:-4]} <= {"OPTIMIZE", "REORG"}
-    runner.undo(spec, runs[-1])
-    assert runner.run(spec, Feed(200, 0.5).rows(spark, 2)).inserted > 0
-    runner.optimize(spec, vacuum=1000)
-    assert "VACUUM END" in {commit.operation for commit in runner.history(spec)}
 
 
 def partitions(spark: SparkSession, table: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Reads the pages of scdgen show and diff, and runs their script if Chromium is on the PATH."""
+"""Reads the page of scdgen show, and runs their script if Chromium is on the PATH."""
 
 from __future__ import annotations
 

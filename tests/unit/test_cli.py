@@ -201,22 +201,3 @@ def test_source_column_with_the_name_of_the_start_meets_expectations() -> None:
     derived = text.replace("year(valid_from)", "year(valid_from), track: false")
     with pytest.raises(SpecError, match="'since' is not a column that a row gives"):
         load_spec_text(derived + rule)
-
-
-def test_vacuum_of_young_files_needs_a_setting(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def open_runner(*_: object, **__: object) -> None:
-        raise DataError("Spark starts")
-
-    monkeypatch.setattr("scdgen.cli.optimize.open_runner", open_runner)
-    plain, kept = tmp_path / "plain.yml", tmp_path / "kept.yml"
-    plain.write_text(SPEC)
-    kept.write_text(
-        SPEC.replace("crm.t", "crm.kept")
-        + "table: {properties: {delta.deletedFileRetentionDuration: interval 1 day}}\n"
-    )
-    setting = ("--conf", "spark.databricks.delta.retentionDurationCheck.enabled=false")
-    assert run(capsys, "optimize", plain, kept, "--vacuum", "167")[0] == 2
-    for given in ((plain, "--vacuum", "168"), (kept, "--vacuum", "24"), (plain, "--vacuum", "0", *setting)):
-        assert run(capsys, "optimize", *given) == (1, "", "Spark starts\n")

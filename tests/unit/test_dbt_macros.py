@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import json
 import re
@@ -15,11 +14,10 @@ from ruamel.yaml import YAML
 
 from scdgen import SpecError, load_spec_text, render
 from scdgen.cli.main import main
-from scdgen.compile.macro import ROWS, THIS, render_macro, render_test
+from scdgen.compile.macro import ROWS, THIS, render_macro
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import cut
-from scdgen.duck.database import Database
 from scdgen.init.models import read_models
 from scdgen.model.registry import definition
 from scdgen.sql.tokens import split_statements
@@ -188,75 +186,6 @@ def test_generate_writes_and_checks_the_macros(capsys: pytest.CaptureFixture[str
     other = tmp_path / "other"
     assert run(capsys, *given, "--out", other) == (0, f"wrote {other / 'customer.sql'}\n", "")
     assert run(capsys, *given, "--diff") == (2, "", "--diff: compares specs, not models of dbt; give --check\n")
-
-
-def test_data_test_is_the_query_of_the_checks() -> None:
-    spec = load_spec_text(json.dumps({**OPTIONS, "target": "crm.customer", "source": {**OPTIONS["source"], **ROWS_OF}}))
-    (model,) = read_models(Path("m.json"), manifest(patch_path="shop://models/customer.yml"))
-    text = render_test(model, Compiler())
-    assert text.startswith(
-        "-- customer\n-- Integrity checks: a row for each check that the table breaks; no row means that all hold.\n"
-        "-- Generated from meta.scdgen in the config of models/customer.yml.\n"
-        "-- To change it, edit the config, run `dbt parse` and `scdgen generate --format dbt-tests`.\n\nWITH "
-    )
-    made = Environment().from_string(text).render(ref=lambda name: f"crm.{name}")
-    assert squeezed(made) == squeezed(render(spec).checks.strip())
-    (second,) = read_models(Path("m.json"), manifest(key="model.shop.customer.v2"))
-    made = Environment().from_string(render_test(second, Compiler())).render(ref=lambda name, v: f"crm.{name}_v{v}")
-    assert "FROM crm.customer_v2 AS t" in made and made.startswith("-- customer_v2\n")
-
-
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.values != ("2j",)])
-def test_data_test_is_one_query_for_each_pattern(kind: str) -> None:
-    options = {name: given for name, given in BASES[kind].items() if name not in ("target", "description")}
-    options["source"] = {name: given for name, given in BASES[kind]["source"].items() if name != "table"}
-    (model,) = read_models(Path("m.json"), manifest(options))
-    text = render_test(model, Compiler())
-    assert "{{ ref('customer') }}" in text and THIS not in text and ROWS not in text
-    (query,) = split_statements(Environment().from_string(text).render(ref=lambda name: f"crm.{name}"))
-    assert not query.rstrip().splitlines()[-1].lstrip().startswith("--"), "a bracket would be in the remark"
-
-
-def test_data_test_returns_the_checks_that_rows_break() -> None:
-    (model,) = read_models(Path("m.json"), manifest())
-    query = Environment().from_string(render_test(model, Compiler())).render(ref=lambda name: f"crm.{name}")
-    types = {"id": "INT", "name": "STRING", "valid_from": "TIMESTAMP", "valid_to": "TIMESTAMP", "is_current": "BOOLEAN"}
-    day = [dt.datetime(2024, 1, number, tzinfo=dt.timezone.utc) for number in (1, 2, 3)]
-    right = [(1, "Ann", day[0], day[1], False), (1, "Anna", day[1], None, True)]
-    wrong = [(1, "Ann", day[0], day[2], False), (1, "Anna", day[1], None, False)]
-    found = {}
-    for name, rows in (("right", right), ("wrong", wrong)):
-        database = Database()
-        database.create_schema("crm")
-        database.put("crm.customer", types, rows)
-        # dbt counts the rows of the query in brackets.
-        found[name] = database.execute([f"SELECT check_name, broken_rows FROM (\n{query}\n) AS dbt_internal_test"])
-        database.close()
-    assert found["right"] == []
-    assert sorted(map(tuple, found["wrong"])) == [("flag_matches_end", 1), ("no_overlap", 1)]
-
-
-def test_generate_writes_and_updates_the_data_tests(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    macro, test = tmp_path / "macros/scdgen/customer.sql", tmp_path / "tests/scdgen/customer_checks.sql"
-    (tmp_path / "target").mkdir()
-    (tmp_path / "target/manifest.json").write_text(manifest())
-    given = ("generate", tmp_path, "--format")
-    assert run(capsys, *given, "dbt-tests", "--check")[0] == 1 and not test.exists()
-    assert run(capsys, *given, "dbt-tests") == (0, f"wrote {test}\n", "") and not macro.exists()
-    assert run(capsys, *given, "dbt") == (0, f"wrote {macro}\n", "")
-    assert run(capsys, *given, "dbt", "--check") == run(capsys, *given, "dbt-tests", "--check") == (0, "", "")
-    # Each format updates the files of the other that exist.
-    (tmp_path / "target/manifest.json").write_text(manifest({**OPTIONS, "history": {"valid_to": "ends"}}))
-    status, diff, err = run(capsys, *given, "dbt", "--check")
-    assert (status, "ends" in diff) == (1, True)
-    assert err == f"2 generated files differ; run: scdgen generate {tmp_path} --format dbt\n"
-    assert run(capsys, *given, "dbt-tests") == (0, f"wrote {macro}\nwrote {test}\n", "")
-    stale = test.with_name("gone_checks.sql")
-    stale.write_text("")
-    said = f"{stale}: no model of {tmp_path} makes it; remove it\n"
-    assert run(capsys, *given, "dbt", "--check") == (1, said, "1 file or folder belongs to no model; remove it\n")
-    other = tmp_path / "other"
-    assert run(capsys, *given, "dbt-tests", "--out", other) == (0, f"wrote {other / test.name}\n", "")
 
 
 def test_package_has_the_version_of_scdgen() -> None:

@@ -7,7 +7,6 @@ import io
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,17 +14,15 @@ import sqlglot
 from sqlglot import exp
 
 from scdgen import load_spec_text
-from scdgen.cli.diff import format_diff, render_page
+from scdgen.cli.diff import format_diff
 from scdgen.compile.queries import diff_times_query
 from scdgen.compile.render import Compiler
 from scdgen.errors import UsageError
 from scdgen.run.diff import DiffFilter
 from scdgen.run.results import DiffResult, DiffRow
-from tests.support.html_pages import Read, data_of, read_in_browser, require_self_contained
 from tests.support.timelines import spec_of
 
 SPEC = spec_of()
-NASTY = "</script><script>hacked = 1</script><!--<img onerror='hacked = 1'> \" & ' \u2028 \u202e {{ 7 * 7 }} ]]>"
 
 
 def values(key: int, name: str | None, city: str | None, **more: Any) -> dict[str, Any]:
@@ -185,76 +182,6 @@ def test_table_without_history_compares_only_runs(pattern: str) -> None:
     assert str(refused.value) == (
         f"from_time: a.b is {pattern}, which keeps no history; give a run with run_id instead of times"
     )
-
-
-def test_custom_template(tmp_path: Path) -> None:
-    (tmp_path / "diff.html.j2").write_text("<p>{{ ctx.target }}, {{ ctx.compared }}: {{ ctx.counted }}</p>")
-    assert render_page(OF_RUN, SPEC, Compiler(str(tmp_path))) == (
-        "<p>crm.customer, run r2, version 3 to 4: 0 opened, 1 closed, 0 corrected, 0 folded</p>\n"
-    )
-
-
-def test_page_keeps_escapes_and_filters_values(tmp_path: Path) -> None:
-    spec = SPEC.model_copy(update={"description": NASTY})
-    page = render_page(replace(OF_TIMES, rows=(*OF_TIMES.rows, nasty())), spec, Compiler())
-    require_self_contained(page)
-    assert [tag for tag, _ in Read(page).elements].count("script") == 2
-    assert "since 2024-01-15" in Read(page).texts["p"] and "{{ 7 * 7 }}" in Read(page).texts["p"]
-    assert "Only the first 3 changes" not in render_page(OF_TIMES, SPEC, Compiler())
-    cut = render_page(replace(OF_TIMES, counts=OF_TIMES.counts | {"new": 5}), SPEC, Compiler())
-    assert "Only the first 3 changes are shown" in cut
-    found = data_of(page)
-    assert found["changes"] == [["new", 1], ["changed", 1], ["deleted", 1], ["returned", 0]], "in this order"
-    assert (found["columns"], found["keys"], found["dated"]) == (["id", "name", "city"], [0], True)
-    assert found["rows"][0] == {
-        "change": "changed", "since": "2024-03-01 00:00:00", "row": ["1", "Ann", None], "old": {"2": "Oslo"},
-    }  # fmt: skip
-    assert [row["row"][0] for row in found["rows"]] == ["1", "2", "10", "9007199254740993"], "scripts round numbers"
-    assert found["rows"][3]["old"] == {"1": NASTY}
-    seen = read_in_browser(page, _READER, tmp_path)
-    if seen is None:
-        return
-    assert (seen["errors"], seen["hacked"], seen["requests"]) == ([], "undefined", 0)
-    assert seen["rows"][:3] == [
-        ["changed", "1", "Ann", "Oslo → NULL", "2024-03-01 00:00:00"],
-        ["deleted", "2", "Bob", "empty text", "2024-02-01 00:00:00"],
-        ["new", "10", "Cid", "Oslo", "2024-01-20 00:00:00"],
-    ]
-    assert (seen["oslo"], seen["old"]) == (["1", "10"], ["1"]), "a search finds old values too"
-    assert seen["between"] == [["2"], ["10"], 2], "the first and the last day count"
-    assert (seen["nothing"], seen["changed"]) == ("No change here fits.", ["2", "10"])
-
-
-def nasty() -> DiffRow:
-    key = 9007199254740993
-    return DiffRow("changed", {"id": key}, "2024-03-01 00:00:00", values(key, NASTY, ""), values(key, "Zoe", ""))
-
-
-# The actions of a reader, run in the page; the results are written into the page as JSON.
-_READER = """
-const cells = () => [...document.querySelectorAll("#rows tr")].map(row => [...row.cells].map(cell => cell.textContent));
-const keys = () => cells().map(row => row[1]);
-const search = value => {
-  document.getElementById("search").value = value;
-  document.getElementById("search").dispatchEvent(new Event("input"));
-};
-const found = { rows: cells() };
-search("Oslo"); found.oslo = keys();
-search("city=OSLO"); found.old = keys().slice(0, 1);
-search("nobody"); found.nothing = document.getElementById("nothing").textContent;
-search("");
-const between = (from, to) => {
-  for (const [id, day] of Object.entries({ from, to })) {
-    document.getElementById(id).value = day;
-    document.getElementById(id).dispatchEvent(new Event("input"));
-  }
-  return keys();
-};
-found.between = [between("2024-02-01", "2024-02-29"), between("", "2024-01-20"), between("2024-03-01", "").length];
-between("", "");
-[...document.querySelectorAll("#words button")].find(button => button.textContent.endsWith("changed")).click();
-found.changed = keys();
-"""
 
 
 def test_two_times_aggregate_no_rows() -> None:

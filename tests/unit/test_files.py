@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import random
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -399,19 +400,26 @@ def test_spec_tells_how_fields_are_read() -> None:
     assert wanted["after"].inside["place"].inside["in"].inside["zip"].kind == "STRING"
 
 
-def test_footer_of_parquet_names_nanoseconds() -> None:
+def test_footer_of_parquet_names_nanoseconds(monkeypatch: pytest.MonkeyPatch) -> None:
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     columns = {
         "at": pa.array([1], pa.timestamp("ns", tz="UTC")),
         "micro": pa.array([1], pa.timestamp("us")),
         "in": pa.array([{"x": 1}], pa.struct([("x", pa.timestamp("ns"))])),
-        **{f"c{i}": pa.array([i]) for i in range(20)},
+        "a.b": pa.array([1], pa.timestamp("ns")),
     }
     pq.write_table(pa.table(columns), "a.parquet", version="2.6")
     footer = read_footer(Path("a.parquet"))
-    assert footer is not None and footer.nanoseconds == {("at",): True, ("in", "x"): False}
+    assert footer is not None and footer.nanoseconds == {("at",): True, ("in", "x"): False, ("a.b",): False}
+    pq.write_table(pa.table(columns), "b.parquet", version="2.6")
+    assert read_footer(Path("b.parquet")) == footer
+    pq.write_table(pa.table({"at": columns["micro"]}), "b.parquet", use_deprecated_int96_timestamps=True)
+    other = read_footer(Path("b.parquet"))
+    assert other is not None and other.nanoseconds == {} and other.schema != footer.schema
     for data in (b"", b"PAR1", b"PAR1\x00\x00\x00\x00PAR1", b"PAR1\xff\xff\x04\x00\x00\x00PAR1"):
         assert read_footer(write("b.parquet", data)) is None
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert read_footer(Path("a.parquet")) is None, "what is not installed is not needed"
 
 
 def test_broken_gzip_file_is_refused() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from scdgen import DataError, Spec, load_spec_text
 from scdgen.cases.play import STORED
-from scdgen.cli import diff, timeline_page
+from scdgen.cli import timeline_page
 from scdgen.cli.generate import render_files
 from scdgen.compile.compile import compile_spec
 from scdgen.compile.dates import Seen, dates_query, note_dates, undated
@@ -27,7 +27,6 @@ from scdgen.patterns.pattern import pattern_of
 from scdgen.run.diff import DiffFilter
 from scdgen.run.local import LocalTables
 from scdgen.run.plan import PlanView
-from scdgen.run.results import DiffResult
 from scdgen.run.runner import Runner
 from scdgen.run.source import Prepared
 from scdgen.run.table import find_additions
@@ -137,16 +136,11 @@ def of_dates(compiler: Compiler) -> Iterator[str]:
 
 def of_macro(compiler: Compiler) -> Iterator[str]:
     text = CHANGES.replace("PATTERN", "scd1").replace("crm.t", "_scd_this").replace("crm.s", "_scd_rows")
-    yield render_macro(Model("t", "ref('t')", load_spec_text(text), "digest"), compiler)
+    yield render_macro(Model("t", load_spec_text(text), "digest"), compiler)
 
 
 def of_show_page(compiler: Compiler) -> Iterator[str]:
     yield timeline_page.render_page(made([row(1, "Ann", "Oslo", "2024-01-01", None)]), None, compiler)
-
-
-def of_diff_page(compiler: Compiler) -> Iterator[str]:
-    found = DiffResult("crm.t", ("id",), ("id", "name"), {"new": 0}, (), "2024-01-01")
-    yield diff.render_page(found, spec_of("scd2"), compiler)
 
 
 def of_stored(compiler: Compiler) -> Iterator[str]:
@@ -209,8 +203,6 @@ GIVEN = [("--as-of", "2024-01-01", "DATE")]
 RENDERS: dict[str, Callable[[Compiler], Iterator[str]]] = {
     "macro.sql.j2": of_macro,
     "show.html.j2": of_show_page,
-    "diff.html.j2": of_diff_page,
-    "_page.html.j2": of_show_page,
     "stored.sql.j2": of_stored,
     "migrate.sql.j2": of_messages,
     "evolve.sql.j2": of_steps,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import shlex
-import sys
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -19,7 +17,7 @@ from scdgen import load_spec_text
 from scdgen.cli.options import EngineOptions, find_size, open_runner
 from scdgen.compile.render import Compiler
 from scdgen.engine.doctor import check_jars
-from scdgen.engine.jvm import FEW_ROWS, JAVA_OPTIONS, QUICK, ClassArchive, JarList, cache_folder, ivy_folder
+from scdgen.engine.jvm import FEW_ROWS, JAVA_OPTIONS, QUICK, JarList, cache_folder, ivy_folder
 from scdgen.engine.session import register_tables
 
 
@@ -77,15 +75,12 @@ def test_cache_is_private_and_names_jars_of_ivy_only(
     assert jars.read() == [], "a link leads out of Ivy's folder"
     jars.file.write_text(str(found[0]))
     assert jars.read() == [str(found[0])]
-    archive = ClassArchive.of((17, sys.executable), ["a.jar"])
-    archive.file.write_bytes(b"\xf0" + bytes(100))
-    assert archive.options(write=False)
     jars.file.parent.chmod(0o770)
-    assert jars.read() == [] and archive.options(write=True) == "", "others can write it"
+    assert jars.read() == [], "others can write it"
     jars.file.parent.rename(tmp_path / "own")
     (tmp_path / "own").chmod(0o700)
     jars.file.parent.symlink_to(tmp_path / "own")
-    assert jars.read() == [] and archive.options(write=True) == "", "it is a link"
+    assert jars.read() == [], "it is a link"
 
 
 def test_list_that_cannot_be_kept_is_no_error(tmp_path: Path, found: list[Path]) -> None:
@@ -99,31 +94,6 @@ def test_list_that_cannot_be_kept_is_no_error(tmp_path: Path, found: list[Path])
         assert not kept.file.exists(), text
 
 
-def test_archive_is_written_once_then_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    archive = ClassArchive.of((17, sys.executable), ["a.jar"])
-    assert archive.options(write=True) == f"-XX:ArchiveClassesAtExit={archive.file}"
-    assert archive.options(write=False) == "", "a command that only reads would leave out the classes of a MERGE"
-    archive.file.write_bytes(bytes(100))
-    assert archive.options(write=True) == "", "another process is writing it: the header comes last"
-    os.utime(archive.file, (0, 0))
-    assert archive.options(write=True) == f"-XX:ArchiveClassesAtExit={archive.file}", "its writer was stopped"
-    archive.file.write_bytes(b"\xf0" + bytes(100))
-    for write in (True, False):
-        assert archive.options(write) == f"-XX:SharedArchiveFile={archive.file}"
-    others = [ClassArchive.of((21, sys.executable), ["a.jar"]), ClassArchive.of((17, sys.executable), ["b.jar"])]
-    assert all(other.options(write=True).startswith("-XX:ArchiveClassesAtExit=") for other in others)
-
-
-@pytest.mark.parametrize("name", ["a b", 'a"b', "it's", "a\\b"])
-def test_archive_is_one_option_whatever_its_path(tmp_path: Path, name: str) -> None:
-    """Spark splits the options of Java at blanks, and reads quotes and backslashes, as a shell does."""
-    archive = ClassArchive(tmp_path / name / "merge.jsa")
-    assert shlex.split(archive.options(write=True)) == [f"-XX:ArchiveClassesAtExit={archive.file}"]
-    archive.file.write_bytes(b"\xf0" + bytes(100))
-    assert shlex.split(archive.options(write=False)) == [f"-XX:SharedArchiveFile={archive.file}"]
-
-
 def test_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch, found: list[Path], tmp_path: Path) -> None:
     def fail() -> Path:
         raise RuntimeError("Could not determine home directory.")
@@ -132,18 +102,13 @@ def test_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch, found
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     jars = JarList.of_environment()
     jars.write(found[0].as_uri(), tmp_path / "shipped")
-    assert jars.read() == [] and ClassArchive.of((17, sys.executable), []).options(write=True) == ""
+    assert jars.read() == []
     assert not check_jars({}).ok
 
 
 def test_relative_cache_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "cache")
     assert cache_folder() == Path.home() / ".cache" / "scdgen"
-
-
-def test_archive_that_cannot_be_kept_is_no_error(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    assert ClassArchive(tmp_path / "file" / "classes.jsa").options(write=True) == ""
 
 
 def test_little_data_is_local_and_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,6 @@ import scdgen.facts
 import scdgen.patterns
 import scdgen.stored
 from scdgen import SpecError
-from scdgen.cli.diff import DiffPage
 from scdgen.cli.timeline_page import Page
 from scdgen.compile import queries
 from scdgen.compile.render import environment
@@ -101,7 +100,7 @@ PARAMETERS: dict[str, Any] = {
     "extract": Scd2Snapshot,
     "version": queries.TableVersion,
     "times": Times,
-    "page": Page | DiffPage,
+    "page": Page,
     "ending": Ending,
     "recorded": Recorded,
     "reached": Reached,
@@ -110,7 +109,6 @@ MACRO_FILES = {
     "_check_steps.sql.j2",
     "_checks.sql.j2",
     "_macros.sql.j2",
-    "_page.html.j2",
     "_plan.sql.j2",
     "scd1/_mark.sql.j2",
     "scd1/_rows.sql.j2",
