@@ -239,8 +239,8 @@ def _generate_for_dbt(
 
     In the project, files of the other kind that exist are updated, too: an outdated one would look right.
     """
-    from scdgen.init.manifest import find_manifest
-    from scdgen.init.models import read_models
+    from scdgen.dbt.manifest import find_manifest
+    from scdgen.dbt.models import read_models
 
     if diff:
         raise UsageError("compares specs, not models of dbt; give --check", option="--diff")

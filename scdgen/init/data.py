@@ -18,7 +18,7 @@ from scdgen.files import find as files
 from scdgen.files.dialect import guess_encoding, open_text
 from scdgen.files.errors import find_mistake
 from scdgen.files.objects import is_array
-from scdgen.init.draft import Draft, join_name, set_option
+from scdgen.init.draft import Draft, set_option
 from scdgen.init.guess import is_load_time
 from scdgen.sql.dates import find_epoch, find_order, find_patterns, read_by, require_reads
 from scdgen.sql.types import Type, data_type, parse_type, read_json_type
@@ -485,7 +485,7 @@ def put_target(draft: Draft, sample: Sample, target: str | None, pattern: str, e
         guess = (*parts[:-1], f"{parts[-1]}_{'history' if pattern == 'scd2' else 'current'}")
     else:
         guess = ("default", entity)
-    draft.put("target", join_name(guess), "Guessed from the source; --target gives another.")
+    draft.put("target", sql.join_name(guess), "Guessed from the source; --target gives another.")
 
 
 def put_relation(draft: Draft, sample: Sample) -> None:

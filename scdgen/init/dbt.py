@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from scdgen import sql
+from scdgen.dbt.manifest import Manifest, Node, parse_manifest
 from scdgen.errors import Problem, SpecError, UsageError, nearest
 from scdgen.init.draft import (
     Draft,
@@ -27,7 +28,6 @@ from scdgen.init.draft import (
     to_spark_type,
     track_only,
 )
-from scdgen.init.manifest import Manifest, Node, parse_manifest
 from scdgen.sql.types import data_type
 
 _META = ("dbt_valid_from", "dbt_valid_to", "dbt_scd_id", "dbt_updated_at", "dbt_is_deleted")

@@ -248,16 +248,7 @@ def _find_whole_table(tree: exp.Query) -> str | None:
     plain = exp.select("*").from_(exp.Table(**{part: table.args.get(part) for part in ("this", "db", "catalog")}))
     if tree.sql(dialect=DIALECT) != plain.sql(dialect=DIALECT):
         return None
-    return join_name(part.name for part in table.parts)
-
-
-def join_name(parts: Iterable[str]) -> str:
-    """Join a table name for a spec, with quotes only if needed.
-
-    >>> join_name(["crm", "dim customer"])
-    'crm.`dim customer`'
-    """
-    return ".".join(part if part.isidentifier() else sql.quote(part) for part in parts)
+    return sql.join_name(part.name for part in table.parts)
 
 
 @dataclass(frozen=True)
