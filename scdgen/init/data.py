@@ -18,7 +18,7 @@ from scdgen.files import find as files
 from scdgen.files.dialect import guess_encoding, open_text
 from scdgen.files.errors import find_mistake
 from scdgen.files.objects import is_array
-from scdgen.init.draft import Draft, set_option
+from scdgen.init.draft import Draft, quote_column, set_option
 from scdgen.init.guess import is_load_time
 from scdgen.sql.dates import find_epoch, find_order, find_patterns, read_by, require_reads
 from scdgen.sql.types import Type, data_type, parse_type, read_json_type
@@ -664,14 +664,6 @@ def put_history(draft: Draft, pattern: str) -> None:
     for name, other in _RENAMED.items() if pattern == "scd2" else ():
         if name in taken:
             draft.put(f"history.{name}", other, f"The source has a column {name}.")
-
-
-def quote_column(name: str) -> str:
-    """A column in an expression, quoted only if needed."""
-    try:
-        return name if sql.expression(name).bare == name else sql.quote(name)
-    except ValueError:
-        return sql.quote(name)
 
 
 def guess_type_of_text(values: Iterable[Any]) -> str | None:

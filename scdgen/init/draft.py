@@ -287,6 +287,14 @@ def find_column(draft: Draft, name: str, option: str) -> str:
     return same
 
 
+def quote_column(name: str) -> str:
+    """A column in an expression, quoted only if needed."""
+    try:
+        return name if sql.expression(name).bare == name else sql.quote(name)
+    except ValueError:
+        return sql.quote(name)
+
+
 def free_name(name: str, taken: Iterable[str]) -> str:
     """Return a name that is not taken in any case: the one that is given, or it with underscores.
 

@@ -27,10 +27,9 @@ from scdgen.init.data import (
     put_likely_keys,
     put_relation,
     put_target,
-    quote_column,
     warn_of_truncates,
 )
-from scdgen.init.draft import Draft
+from scdgen.init.draft import Draft, quote_column
 from scdgen.sql.dates import find_epoch
 from scdgen.sql.types import struct_fields, struct_type
 

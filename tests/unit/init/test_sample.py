@@ -12,7 +12,7 @@ from scdgen import load_spec_text
 from scdgen.cli.main import main
 from scdgen.init.data import ROWS
 from scdgen.init.sample import MOST_BYTES, read_local
-from tests.support.dbt_cases import manifest_text
+from tests.support.dbt_snapshots import manifest_text
 
 Called = Callable[..., tuple[int, str, str]]
 
