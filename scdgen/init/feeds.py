@@ -156,7 +156,7 @@ def _with_time(found: Feed, keys: Sequence[str], name: str | None) -> Feed:
     free = [c for c in found.columns if c.name not in keys]
     if name is not None and name not in {c.name for c in found.columns}:
         return replace(found, time=None)
-    column = find_time(free, name) if name is not None else guess_time(free, False)
+    column = find_time(free, name) if name is not None else guess_time(free, "changes")
     if column is None or len(column.moments) > 1:
         return replace(found, time=None)
     moment = column.moments[0] if column.moments else quote_column(column.name)

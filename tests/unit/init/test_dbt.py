@@ -101,11 +101,8 @@ def test_ephemeral_model_is_in_the_compiled_select(capsys: pytest.CaptureFixture
 
 
 def test_sql_of_another_adapter_is_noted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    made = {
-        "metadata": {"adapter_type": "duckdb"},
-        **json.loads(manifest_text(CHECK, raw_code="", compiled_code=COMPILED)),
-    }
-    _, out, _ = init_dbt(capsys, tmp_path, json.dumps(made))
+    text = manifest_text(CHECK, adapter="duckdb", raw_code="", compiled_code=COMPILED)
+    _, out, _ = init_dbt(capsys, tmp_path, text)
     assert "# It is SQL of duckdb, read as Spark SQL: check it.\nsource:\n" in out
 
 
@@ -122,7 +119,7 @@ def test_sql_of_another_adapter_is_noted(capsys: pytest.CaptureFixture[str], tmp
          "target/manifest.json again"),
         ({}, {"compiled_code": None, "depends_on": {"nodes": []}}, 2, "s: its SELECT is not compiled"),
         ({"unique_key": {"a": 1}}, {}, 1, "manifest.json: s: unique_key: cannot be a dict in dbt; write it as"),
-        ({"tblproperties": "a"}, {}, 1, "manifest.json: s: tblproperties: cannot be a str in dbt"),
+        ({"snapshot_meta_column_names": "a"}, {}, 1, "s: snapshot_meta_column_names: cannot be a str in dbt"),
         ({"unique_key": "no"}, {}, 2, "unique_key: 'no' is not among the columns; the columns are id, a"),
         ({"unique_key": None}, {}, 1, "manifest.json: s: has no unique_key; a snapshot needs one"),
         ({"strategy": "mine"}, {}, 1,

@@ -108,7 +108,7 @@ def test_draft_has_the_options_of_the_file(here: Called) -> None:
         assert spec.source.options == {**options, "escape": '"', "multiLine": "true"}
         assert spec.source.effective_at == "to_timestamp(changed_at, 'dd.MM.yyyy HH:mm')"
         assert {name: column.type for name, column in spec.columns.items()} == {
-            "Kunde": "STRING", "Ort": "STRING", "Betrag": "DOUBLE"
+            "Kunde": "STRING", "Ort": "STRING", "Betrag": "DECIMAL(18, 2)"
         }  # fmt: skip
 
 
