@@ -227,8 +227,8 @@ def _require_none(changed: int, given: Sequence[str], kind: str, foreign: int = 
 
 def _generate_for_dbt(projects: Sequence[str], compiler: Compiler, out: str, check: bool, diff: bool) -> None:
     """Write the macros of the models of dbt projects, or compare them with those on disk."""
-    from scdgen.init.manifest import find_manifest
-    from scdgen.init.models import read_models
+    from scdgen.dbt.manifest import find_manifest
+    from scdgen.dbt.models import read_models
 
     if diff:
         raise UsageError("compares specs, not models of dbt; give --check", option="--diff")

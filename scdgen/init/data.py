@@ -18,7 +18,7 @@ from scdgen.files import find as files
 from scdgen.files.dialect import guess_encoding, open_text
 from scdgen.files.errors import find_mistake
 from scdgen.files.objects import is_array
-from scdgen.init.draft import Draft, join_name, set_option
+from scdgen.init.draft import Draft, quote_column, set_option
 from scdgen.init.guess import is_load_time
 from scdgen.sql.dates import find_epoch, find_order, find_patterns, read_by, require_reads
 from scdgen.sql.types import Type, data_type, parse_type, read_json_type
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 ROWS = 50_000  # maximum number of rows to guess from
 CORRUPT = "_corrupt_record"  # Spark's column with the lines that it cannot read
+MONEY = "DECIMAL(18, 2)"  # of numbers that all have two digits behind the point
+CENTS = r"^[+-]?[0-9]{1,16}[.][0-9][0-9]$"
 MAP_KEYS = 12  # minimum number of different keys of objects that are taken for a map
 _RENAMED = {"valid_from": "version_from", "valid_to": "version_to", "is_current": "is_open_version"}
 _CHANGED = re.compile(r"updat|modif|chang", re.IGNORECASE)
-_EFFECTIVE = re.compile(
-    r"^(effective|valid_?from|start|as_?of|event|commit)|^(ts|at|date|time|timestamp)$", re.IGNORECASE
-)
+_EFFECTIVE = re.compile(r"^(effective|valid_?from|as_?of|event|commit)|^(ts|at|date|time|timestamp)$", re.IGNORECASE)
 _TIMELY = re.compile(r"_(at|ts|on|time|date|datetime|timestamp)$|(At|Date|Time|Timestamp)$")
 _PERIODS = (("from", "to"), ("from", "until"), ("start", "end"), ("begin", "end"), ("since", "until"))
 _VALIDITY = re.compile("valid|effective", re.IGNORECASE)
@@ -232,16 +232,23 @@ def find_options(found: files.Files) -> dict[str, str]:
 
 
 def _infer_csv_types(text: DataFrame, typed: DataFrame) -> dict[str, str]:
-    """The types that Spark infers, except that digits after a zero or a plus, such as postal codes, stay text."""
+    """The types that Spark infers, except of digits after a zero or a plus, such as postal codes, and of amounts."""
     from pyspark.sql import functions as f
 
     columns = {x.name: x.dataType.simpleString().upper() for x in typed.schema.fields}
     if not columns:
         return {}
-    tests = [f.max(f.col(sql.quote(name)).rlike("^[+-]?0[0-9]|^[+][0-9]+$")).alias(name) for name in columns]
-    padded = text.select(f.lit(1), *tests).first()
-    assert padded is not None
-    return {name: "STRING" if padded[name] else kind for name, kind in columns.items()}
+    tests = [
+        test(f.col(sql.quote(name)).rlike(form))
+        for name in columns
+        for test, form in ((f.max, "^[+-]?0[0-9]|^[+][0-9]+$"), (f.min, CENTS))
+    ]
+    found = text.select(f.lit(1), *tests).first()
+    assert found is not None
+    return {
+        name: "STRING" if padded else MONEY if cents else kind
+        for (name, kind), padded, cents in zip(columns.items(), found[1::2], found[2::2], strict=True)
+    }
 
 
 def _read_rows(frame: DataFrame, origin: str, kind: str | None, types: Mapping[str, str]) -> Sample:
@@ -324,7 +331,8 @@ def _with_form(column: Seen, patterns: tuple[str, ...], is_given: bool, is_time:
         return replace(column, moments=(f"{epoch}({number})",))
     if column.type == "STRING" and _has_decimal_commas(column.values):
         point = f"replace({text}, '.', '')" if any("." in v for v in column.values if v is not None) else text
-        return replace(column, type="DOUBLE", read=f"replace({point}, ',', '.')")
+        cents = all(re.search(r"^[^,]{1,20},\d\d$", v) for v in column.values if v is not None)
+        return replace(column, type=MONEY if cents else "DOUBLE", read=f"replace({point}, ',', '.')")
     return column
 
 
@@ -367,14 +375,22 @@ def draft_from_sample(
     put_relation(draft, sample)
     # 3. Find what a row means: a change, a snapshot or a version.
     free = [c for c in columns if c.name not in keys]
-    time = find_time(free, effective_at) if effective_at else guess_time(free, feed == "snapshot")
+    given_keys = [c for c in columns if c.name in keys]
+    time = find_time(free, effective_at) if effective_at else guess_time(free, feed, given_keys)
     period = None if effective_at else guess_period(free)
-    if feed is None and pattern == "scd2" and period is not None and _VALIDITY.search(period[0].name):
+    is_valid = period is not None and (
+        _VALIDITY.search(period[0].name) or time is None or not _CHANGED.search(time.name)
+    )
+    if feed is None and pattern == "scd2" and period is not None and is_valid:
         meant, said = "versions", f"{period[0].name} and {period[1].name} say when a row was valid"
     else:
         meant = feed or _guess_feed(draft, sample, free, time, pattern)
         said = "a column marks deletes" if time is None else f"{time.name} says when a row changed"
     draft.put("source.feed", meant, f"Guessed: {said}." if feed is None else None)
+    considered = [c.name for c in free if _is_moment(c)] if meant == "snapshot" and time is None else []
+    if considered:
+        what = f"nothing shows that {' or '.join(considered)} moves when and only when a row changes"
+        draft.note(f"No effective_at: {what}.", "source", "feed")
     # 4. Write the options that take columns, which are then no columns of the table.
     if meant == "versions":
         beside = _put_period(draft, sample, free, period)
@@ -485,7 +501,7 @@ def put_target(draft: Draft, sample: Sample, target: str | None, pattern: str, e
         guess = (*parts[:-1], f"{parts[-1]}_{'history' if pattern == 'scd2' else 'current'}")
     else:
         guess = ("default", entity)
-    draft.put("target", join_name(guess), "Guessed from the source; --target gives another.")
+    draft.put("target", sql.join_name(guess), "Guessed from the source; --target gives another.")
 
 
 def put_relation(draft: Draft, sample: Sample) -> None:
@@ -666,14 +682,6 @@ def put_history(draft: Draft, pattern: str) -> None:
             draft.put(f"history.{name}", other, f"The source has a column {name}.")
 
 
-def quote_column(name: str) -> str:
-    """A column in an expression, quoted only if needed."""
-    try:
-        return name if sql.expression(name).bare == name else sql.quote(name)
-    except ValueError:
-        return sql.quote(name)
-
-
 def guess_type_of_text(values: Iterable[Any]) -> str | None:
     """Guess the type of dates or times in text; ``None`` if a value is neither, or no day of the calendar.
 
@@ -696,25 +704,42 @@ def _is_time(text: str) -> bool:
     return True
 
 
-def guess_time(columns: Sequence[Seen], snapshot: bool) -> Seen | None:
-    """Guess the column with the effective time; for a snapshot only a column with the time of the last change.
+def guess_time(columns: Sequence[Seen], feed: str | None, keys: Sequence[Seen] = ()) -> Seen | None:
+    """Guess the column with the time of a change; ``None`` without evidence, as an attribute may be a time too.
 
-    A time of the last change that is NULL in some rows is not taken, and only a clear name is taken in its place.
+    Evidence is a name, such as ``updated_at``, or that the time moves with the row; in a snapshot only the name of the
+    last change. A time of the last change that is NULL in some rows leaves only a name that says when a row holds.
     """
+    times = [c for c in columns if _is_moment(c) and not _ANOTHER_TIME.search(c.name) and not is_load_time(c.name)]
+    whole = [c for c in times if None not in c.values]
+    for form in (_CHANGED,) if feed == "snapshot" else (_CHANGED, _EFFECTIVE):
+        if found := next((c for c in whole if form.search(c.name)), None):
+            return found
+    likely = [c for c in whole if _TIMELY.search(c.name)]
+    if feed == "snapshot" or any(_CHANGED.search(c.name) for c in times):
+        return None
+    # Rows that are said or marked to be changes have a time.
+    if likely and (feed == "changes" or guess_deletes(columns) is not None):
+        return likely[0]
+    return next((c for c in likely if _moves_with_row(c, columns, keys)), None)
 
-    def likely(column: Seen) -> int:
-        if not _is_moment(column) or None in column.values or _ANOTHER_TIME.search(column.name):
-            return 0
-        if is_load_time(column.name):
-            return 0
-        if _CHANGED.search(column.name):
-            return 3
-        return 0 if snapshot else 2 if _EFFECTIVE.search(column.name) else 1 if _TIMELY.search(column.name) else 0
 
-    best = max(columns, key=likely, default=None)
-    nullable = [c for c in columns if None in c.values and likely(replace(c, values=())) == 3]
-    least = 2 if nullable else 1
-    return best if best is not None and likely(best) >= least else None
+def _moves_with_row(time: Seen, columns: Sequence[Seen], keys: Sequence[Seen]) -> bool:
+    """Whether a time differs in rows of one key, and always with another value, as in two extracts of a table."""
+    rest = [c for c in columns if c != time and not is_load_time(c.name)]
+    guessed = None if keys else guess_keys([c for c in rest if _KEY.search(c.name)], [time], [], "")
+    names = guessed.names if guessed is not None else ()
+    own = list(keys) or [c for c in rest if c.name in names]
+    others = [c for c in rest if c not in own]
+    if not own or not others:
+        return False
+    parts = (zip(*(make_hashable(c.values) for c in part), strict=True) for part in (own, others))
+    rows: dict[Any, dict[Any, Any]] = {}
+    for key, at, values in zip(next(parts), make_hashable(time.values), next(parts), strict=True):
+        if rows.setdefault(key, {}).setdefault(at, values) != values:
+            return False
+    pairs = [pair for versions in rows.values() for pair in itertools.pairwise(sorted(versions.items()))]
+    return bool(pairs) and all(one[1] != two[1] for one, two in pairs)
 
 
 def find_time(columns: Sequence[Seen], name: str) -> Seen:
@@ -843,7 +868,7 @@ def guess_keys(columns: Sequence[Seen], beside: Sequence[Seen], skip: Iterable[i
     if not rows:
         return None
     # Keys are texts or numbers, and never NULL.
-    fit = [c for c in columns if c.type == "STRING" or c.type in _WHOLE or c.type.startswith("DECIMAL")]
+    fit = [c for c in columns if c.type == "STRING" or c.type in _WHOLE or re.match(r"DECIMAL\(\d+, 0", c.type)]
     fit = [c for c in fit if all(v is not None or place in out for place, v in enumerate(c.values))]
     # Try first what is named as a key: id, or the name of the entity.
     names = {entity.lower(), entity.lower().removesuffix("s"), "id"}

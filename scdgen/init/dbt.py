@@ -1,6 +1,6 @@
 """Drafts a spec from a dbt snapshot in ``target/manifest.json``, where config and names are resolved and Jinja has run.
 
-Every option of the snapshot's config is mapped, or listed as not mapped in a comment.
+What the options of the snapshot say of its history is mapped; its other options are listed in a comment.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from scdgen import sql
+from scdgen.dbt.manifest import Manifest, Node, parse_manifest
 from scdgen.errors import Problem, SpecError, UsageError, nearest
 from scdgen.init.draft import (
     Draft,
@@ -21,13 +22,12 @@ from scdgen.init.draft import (
     find_column,
     put_columns,
     put_keys,
+    quote_column,
     read_select,
-    set_option,
     strip_comments,
     to_spark_type,
     track_only,
 )
-from scdgen.init.manifest import Manifest, Node, parse_manifest
 from scdgen.sql.types import data_type
 
 _META = ("dbt_valid_from", "dbt_valid_to", "dbt_scd_id", "dbt_updated_at", "dbt_is_deleted")
@@ -38,6 +38,8 @@ _PLAIN = re.compile(
     r"select\s+\*\s+from\s+\{\{\s*(ref|source)\s*\([^(){}]*\)\s*}}\s*;?",
     re.IGNORECASE | re.DOTALL,
 )
+_QUOTED = re.compile("\"([^\"]+)\"|'([^']+)'|`([^`]+)`|\\[([^]]+)]")
+_NAME_OR_TEXT = re.compile('\'[^\']*\'|"((?:[^"]|"")+)"')
 _TIMES = re.compile(r"'(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)'")
 _DATE_PARTS = re.compile(r"\b\w*date\w*\(\s*(\d{4})\s*,\s*(\d\d?)\s*,\s*(\d\d?)\s*\)", re.IGNORECASE)
 _NUMBERS = re.compile(r"(?<![\w.])\d+(?![\w.(])")
@@ -50,27 +52,6 @@ _DEFAULTS = {
     "on_configuration_change": "apply",
     "docs": {"show": True, "node_color": None},
     "contract": {"enforced": False, "alias_types": True},
-}
-# Options without a counterpart: the reason, or what to do instead.
-_LEFT = {
-    "tags": "a label of the dbt project",
-    "meta": "a label of the dbt project",
-    "docs": "a setting of dbt's documentation",
-    "group": "a label of the dbt project",
-    "grants": "GRANT once on the table; a run never replaces it",
-    "persist_docs": "comments are always written: description, columns.*.comment",
-    "table_format": "the target is Delta",
-    "pre-hook": "run it before scdgen",
-    "post-hook": "run it after scdgen",
-    "event_time": "the snapshot is read as a whole",
-    "quoting": "names are always quoted",
-    "quote_columns": "names are always quoted",
-    "full_refresh": "a run never rebuilds the history",
-    "static_analysis": "scdgen checks the SQL itself",
-    "unique_tmp_table_suffix": "no temporary table",
-    "zorder": "cluster_by takes its place",
-    "auto_liquid_cluster": "name the columns in table.cluster_by",
-    "databricks_tags": "tag the table once; a run never replaces it",
 }
 
 
@@ -85,11 +66,6 @@ class _Config(BaseModel, extra="allow"):
     invalidate_hard_deletes: bool | None = None
     snapshot_meta_column_names: dict[str, str | None] | None = None
     dbt_valid_to_current: str | int | None = None
-    file_format: str | None = None
-    partition_by: str | list[str] | None = None
-    liquid_clustered_by: str | list[str] | None = None
-    tblproperties: dict[str, Any] | None = None
-    location_root: str | None = None
 
     def others(self) -> dict[str, Any]:
         """The options that are set and not mapped."""
@@ -123,25 +99,19 @@ def draft_from_dbt(path: Path, text: str, name: str | None, target: str | None, 
     begun = f"Drafted by scdgen init from the dbt snapshot {found.node.name}; read it before the first run."
     draft = Draft(header=[begun])
     _put_target(draft, found, target)
-    if found.node.description:
-        draft.put("description", " ".join(found.node.description.split()))
     draft.put("pattern", "scd2")
     # A project can give the columns of dbt other names.
     renamed = {column: new for column, new in (found.config.snapshot_meta_column_names or {}).items() if new}
     names = {column: renamed.get(column, column) for column in _META}
     # The columns come first, because the steps after them look names up in the draft.
-    parent = _put_relation(draft, found, nodes)
-    _put_columns(draft, found, parent, given, names)
+    _put_relation(draft, found, nodes)
+    _put_columns(draft, found, given, names)
     _put_keys_and_strategy(draft, found)
     _put_deletes(draft, found)
     _put_history(draft, names, renamed)
     _put_open_end(draft, found.config.dbt_valid_to_current)
-    _put_storage(draft, found.config)
-    # List what a spec has no option for.
-    others = [option for option in found.config.others() if option not in (*_NAMING, "relation")]
-    draft.left_out += [f"{option}: {_LEFT.get(option, 'scdgen has nothing like it')}" for option in others]
-    if any(key in node.parents() for at, node in nodes.items() if at.startswith("test.")):
-        draft.left_out.append("data_tests: use the built-in checks, and custom checks:")
+    if others := [option for option in found.config.others() if option not in _NAMING]:
+        draft.left_out.append(f"not read: {', '.join(others)}")
     return draft
 
 
@@ -159,11 +129,37 @@ def _choose(path: Path, keys: dict[str, str], name: str | None) -> str:
 def _read_snapshot(path: Path, manifest: Manifest, node: Node) -> _Snapshot:
     found = _Snapshot(str(path), str(manifest.metadata.get("adapter_type", "spark")), node, _Config())
     try:
-        return replace(found, config=_Config.model_validate(node.config))
+        config = _Config.model_validate(node.config)
     except ValidationError as invalid:
         error = invalid.errors(include_url=False)[0]
         kind = type(error["input"]).__name__
         raise found.wrong(f"{error['loc'][0]}: cannot be a {kind} in dbt; write it as dbt takes it") from invalid
+    keys, checked = _as_list(config.unique_key or []), _as_list(config.check_cols or [])
+    named = {
+        "unique_key": [_to_spark(text, found.adapter) for text in keys],
+        "check_cols": "all" if checked == ["all"] else [_to_spark(text, found.adapter) for text in checked],
+        "updated_at": config.updated_at and _to_spark(config.updated_at, found.adapter),
+        "snapshot_meta_column_names": {
+            column: name and sql.unquote(_to_spark(name, found.adapter))
+            for column, name in (config.snapshot_meta_column_names or {}).items()
+        },
+    }
+    return replace(found, config=config.model_copy(update=named))
+
+
+def _to_spark(text: str, adapter: str) -> str:
+    """Write a column, or the columns of an expression, in Spark's quotes instead of those of the adapter.
+
+    >>> _to_spark('"REC.ID"', "snowflake"), _to_spark("'id'", "spark"), _to_spark("[id]", "sqlserver")
+    ('`REC.ID`', 'id', 'id')
+    >>> _to_spark('upper("A b")', "postgres"), _to_spark('upper("A b")', "spark")
+    ('upper(`A b`)', 'upper("A b")')
+    """
+    if whole := _QUOTED.fullmatch(text.strip()):
+        return quote_column(next(filter(None, whole.groups())))
+    if adapter in ("spark", "databricks", "bigquery"):  # where double quotes are those of a text
+        return text
+    return _NAME_OR_TEXT.sub(lambda part: quote_column(part[1].replace('""', '"')) if part[1] else part[0], text)
 
 
 def _put_target(draft: Draft, found: _Snapshot, target: str | None) -> None:
@@ -176,15 +172,14 @@ def _put_target(draft: Draft, found: _Snapshot, target: str | None) -> None:
     draft.put("target", table, f"From {', '.join(named)}; dbt resolved them for one target of its profile.")
 
 
-def _put_relation(draft: Draft, found: _Snapshot, nodes: dict[str, Node]) -> Node | None:
-    """Write the table or the query of the source, and return the table's node if the manifest has one."""
+def _put_relation(draft: Draft, found: _Snapshot, nodes: dict[str, Node]) -> None:
+    """Write the table of the source if the snapshot is of a whole one; otherwise the query, as dbt compiled it."""
     keys = found.node.parents()
-    # A snapshot of a whole table reads this table; any other reads its query.
-    plain = _PLAIN.fullmatch((found.node.raw_code or "").strip()) or "relation" in found.config.others()
+    plain = _PLAIN.fullmatch((found.node.raw_code or "").strip())
     parent = nodes.get(keys[0]) if plain and len(keys) == 1 else None
     if parent is not None and parent.config.get("materialized") != "ephemeral":
         draft.put("source.table", parent.table(), f"The table of {keys[0]} in dbt.")
-        return parent
+        return
     if not found.node.compiled_code:
         hint = "run dbt compile and give target/manifest.json again"
         raise UsageError(f"{found.file}: {found.node.name}: its SELECT is not compiled; {hint}")
@@ -196,38 +191,21 @@ def _put_relation(draft: Draft, found: _Snapshot, nodes: dict[str, Node]) -> Nod
     draft.put("source.table" if table else "source.query", table or query, "As dbt compiled it.")
     if found.adapter not in ("spark", "databricks"):
         draft.note(f"It is SQL of {found.adapter}, read as Spark SQL: check it.", "source")
-    return None
 
 
-def _put_columns(draft: Draft, found: _Snapshot, parent: Node | None, given: Given, meta: dict[str, str]) -> None:
-    """Write the columns of the SELECT or of the snapshot, else those that ``parent`` documents, if it has all types."""
+def _put_columns(draft: Draft, found: _Snapshot, given: Given, meta: dict[str, str]) -> None:
+    """Write the columns of the SELECT, of the data, or those that the snapshot lists."""
     draft.put("source.feed", "snapshot", "dbt compares the whole source with the table at each run.")
     # dbt also allows descriptions of the columns that it adds, which the source does not have.
-    own = {name.lower() for name in meta.values()}
-    described = {name: column for name, column in found.node.columns.items() if name.lower() not in own}
-    draft.left_out += [f"columns: {n}: the text on a column of dbt" for n in found.node.columns if n not in described]
-    # Take the columns of the SELECT, or of the data, or those that the table documents; the snapshot may list a few.
-    listed, _ = read_select(draft.options["source"].get("query", ""))
-    documented = {name.lower(): c for name, c in parent.columns.items()} if parent else {}
-    if not listed and given.data:
-        listed = dict(given.data)
-    elif not listed and documented and all(c.data_type for c in documented.values()):
-        listed = {c.name: c.data_type for c in documented.values()}
-        draft.note("Those that the source has in dbt's documentation; add any that are missing there.", "columns")
-    elif not listed and described:
-        draft.note("Those that the snapshot has in dbt's documentation; add any that are missing there.", "columns")
-    spelt = {name.lower(): name for name in listed}
-    for name, column in described.items():
-        if column.data_type or name.lower() not in spelt:
-            listed[spelt.get(name.lower(), name)] = column.data_type
+    added = {name.lower() for name in meta.values()}
+    own = {name: column.data_type for name, column in found.node.columns.items() if name.lower() not in added}
+    kinds = {name.lower(): kind for name, kind in own.items()}
+    listed = read_select(draft.options["source"].get("query", ""))[0] or dict(given.data) or own
     for name, kind in listed.items():
-        kind = kind or (documented[name.lower()].data_type if name.lower() in documented else None)
+        kind = kinds.get(name.lower()) or kind
         if kind and name not in given.columns:
             listed[name] = to_spark_type(kind, f"{found.file}: {name}")
     put_columns(draft, listed, given)
-    for name, column in described.items():
-        if column.description:
-            set_option(draft, find_column(draft, name, "columns"), "comment", " ".join(column.description.split()))
 
 
 def _put_keys_and_strategy(draft: Draft, found: _Snapshot) -> None:
@@ -355,20 +333,3 @@ def _put_open_end(draft: Draft, end: str | int | None) -> None:
         draft.put("history.open_end", value, f"dbt_valid_to_current: {end}")
     else:
         draft.left_out.append(f"dbt_valid_to_current: {end} holds no single literal; write it in history.open_end")
-
-
-def _put_storage(draft: Draft, config: _Config) -> None:
-    if config.file_format == "delta":
-        draft.put("table.format", "delta", "From file_format.")
-    elif config.file_format:
-        draft.left_out.append(f"file_format: {config.file_format}; the target is Delta")
-    for option, place in (("partition_by", "table.partition_by"), ("liquid_clustered_by", "table.cluster_by")):
-        if columns := getattr(config, option):
-            names = [find_column(draft, column, option) for column in _as_list(columns)]
-            draft.put(place, names, f"From {option}.")
-    if config.tblproperties:
-        properties = {key: str(value) for key, value in config.tblproperties.items()}
-        draft.put("table.properties", properties, "From tblproperties.")
-    if config.location_root:
-        folder = sql.split_name(draft.options["target"])[-1]
-        draft.put("table.location", f"{config.location_root.rstrip('/')}/{folder}", "From location_root.")

@@ -248,16 +248,7 @@ def _find_whole_table(tree: exp.Query) -> str | None:
     plain = exp.select("*").from_(exp.Table(**{part: table.args.get(part) for part in ("this", "db", "catalog")}))
     if tree.sql(dialect=DIALECT) != plain.sql(dialect=DIALECT):
         return None
-    return join_name(part.name for part in table.parts)
-
-
-def join_name(parts: Iterable[str]) -> str:
-    """Join a table name for a spec, with quotes only if needed.
-
-    >>> join_name(["crm", "dim customer"])
-    'crm.`dim customer`'
-    """
-    return ".".join(part if part.isidentifier() else sql.quote(part) for part in parts)
+    return sql.join_name(part.name for part in table.parts)
 
 
 @dataclass(frozen=True)
@@ -294,6 +285,14 @@ def find_column(draft: Draft, name: str, option: str) -> str:
         hint = nearest(name, columns) or f"; the columns are {', '.join(columns)}"
         raise UsageError(f"'{name}' is not among the columns{hint}", place=option)
     return same
+
+
+def quote_column(name: str) -> str:
+    """A column in an expression, quoted only if needed."""
+    try:
+        return name if sql.expression(name).bare == name else sql.quote(name)
+    except ValueError:
+        return sql.quote(name)
 
 
 def free_name(name: str, taken: Iterable[str]) -> str:

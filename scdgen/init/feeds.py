@@ -27,10 +27,9 @@ from scdgen.init.data import (
     put_likely_keys,
     put_relation,
     put_target,
-    quote_column,
     warn_of_truncates,
 )
-from scdgen.init.draft import Draft
+from scdgen.init.draft import Draft, quote_column
 from scdgen.sql.dates import find_epoch
 from scdgen.sql.types import struct_fields, struct_type
 
@@ -157,7 +156,7 @@ def _with_time(found: Feed, keys: Sequence[str], name: str | None) -> Feed:
     free = [c for c in found.columns if c.name not in keys]
     if name is not None and name not in {c.name for c in found.columns}:
         return replace(found, time=None)
-    column = find_time(free, name) if name is not None else guess_time(free, False)
+    column = find_time(free, name) if name is not None else guess_time(free, "changes")
     if column is None or len(column.moments) > 1:
         return replace(found, time=None)
     moment = column.moments[0] if column.moments else quote_column(column.name)

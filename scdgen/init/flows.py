@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError
-from scdgen.init.draft import join_name, split_list
+from scdgen.init.draft import split_list
 from scdgen.sql.tokens import split_list as split_expressions
 
 _PART = r"(?:`[^`]+`|[\w-]+)"
@@ -206,7 +206,7 @@ def plain_name(name: str) -> str:
     """
     name = re.sub(r"^live\.", "", name, flags=re.IGNORECASE)
     try:
-        return join_name(sql.split_name(name)) if "`" in name else name
+        return sql.join_name(sql.split_name(name)) if "`" in name else name
     except ValueError:
         return name
 

@@ -23,7 +23,7 @@ from scdgen.files.dialect import open_text
 from scdgen.files.errors import find_uneven
 from scdgen.files.objects import is_array
 from scdgen.files.read import csv_heads
-from scdgen.init.data import ROWS, Sample, build_sample, find_options, refuse_excels_line
+from scdgen.init.data import CENTS, MONEY, ROWS, Sample, build_sample, find_options, refuse_excels_line
 from scdgen.sql.types import data_type, struct_type
 
 MOST_BYTES = 64 << 20  # of a file that Python reads; Spark is faster for a larger one
@@ -106,6 +106,8 @@ def find_type(text: str) -> str:
 
     >>> [find_type(text) for text in ("1", "2147483648", "12345678901234567890", "007", "+47", "0.5", "TRUE", "1-2")]
     ['INT', 'BIGINT', 'DECIMAL(20)', 'STRING', 'STRING', 'DOUBLE', 'BOOLEAN', 'STRING']
+    >>> [find_type(text) for text in ("49.90", "49.9", "-0.10")]
+    ['DECIMAL(18, 2)', 'DOUBLE', 'DECIMAL(18, 2)']
     >>> [find_type(text) for text in ("2024-02-29", "2023-02-29", "2024-02-29 10:00:00.5", "2024-02-29T10:00Z")]
     ['DATE', 'STRING', 'TIMESTAMP', 'TIMESTAMP']
     """
@@ -119,7 +121,7 @@ def find_type(text: str) -> str:
             return "BIGINT"
         return f"DECIMAL({digits})" if digits <= 38 else "DOUBLE"
     if _DOUBLE.fullmatch(text):
-        return "DOUBLE"
+        return MONEY if re.match(CENTS, text) else "DOUBLE"
     if day := _DATE.match(text):
         clock = text[day.end() :]
         try:
@@ -137,8 +139,10 @@ def merge_types(kinds: Iterable[str]) -> str:
     ['BIGINT', 'DECIMAL(20,0)', 'TIMESTAMP', 'STRING']
     """
     found = set(kinds)
+    if MONEY in found and len(found) > 1:
+        found = {"DOUBLE", *found} - {MONEY}
     bare = {kind.partition("(")[0] for kind in found}
-    if bare and bare <= set(_NUMBERS):
+    if bare and bare <= set(_NUMBERS) and MONEY not in found:
         widest = max(bare, key=_NUMBERS.index)
         if widest != "DECIMAL":
             return widest

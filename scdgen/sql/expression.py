@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,6 +83,15 @@ def quote_parts(parts: Sequence[str]) -> str:
     'crm.`dim customer`'
     """
     return ".".join(map(quote, parts))
+
+
+def join_name(parts: Iterable[str]) -> str:
+    """Join a table name for a spec, with quotes only if needed.
+
+    >>> join_name(["crm", "dim customer"])
+    'crm.`dim customer`'
+    """
+    return ".".join(part if part.isidentifier() else quote(part) for part in parts)
 
 
 _ESCAPED = (("\\", "\\\\"), ("'", "\\'"), ("\n", "\\n"), ("\r", "\\r"), ("\0", "\\0"), ("${", "$\\{"))

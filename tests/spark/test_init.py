@@ -106,8 +106,8 @@ def test_csv_of_excel(spark: Any, here: Called, encoding: str) -> None:
     rows = [tuple(str(x) for x in row[:5]) for row in rows_of(spark, "init_excel.kunde")]
     city = "Köln €" if encoding == "windows-1252" else "Köln"
     assert rows == [
-        ("007", "Bonn", "1012.5", "1990-12-31", "2024-02-02 09:30:00"),
-        ("007", city, "12.5", "1990-12-31", "2024-02-01 08:00:00"),
+        ("007", "Bonn", "1012.50", "1990-12-31", "2024-02-02 09:30:00"),
+        ("007", city, "12.50", "1990-12-31", "2024-02-01 08:00:00"),
         ("008", "Wien", "None", "None", "2024-02-01 08:00:00"),
     ]
     Path("spec.yml").write_text(out)

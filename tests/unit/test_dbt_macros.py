@@ -18,7 +18,7 @@ from scdgen.compile.macro import ROWS, THIS, render_macro
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import cut
-from scdgen.init.models import read_models
+from scdgen.dbt.models import read_models
 from scdgen.model.registry import definition
 from scdgen.sql.tokens import split_statements
 from scdgen.version import __version__

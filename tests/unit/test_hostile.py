@@ -19,11 +19,11 @@ from scdgen.cli.generate import MOST_STORED
 from scdgen.cli.main import main
 from scdgen.cli.options import JOBS_PER_CORE
 from scdgen.compile.compile import render
+from scdgen.dbt.models import read_models
 from scdgen.duck.known import UnknownError
 from scdgen.duck.translate import Translator
 from scdgen.engine.failures import _first_line
 from scdgen.errors import EngineError, SpecError
-from scdgen.init.models import read_models
 from scdgen.model.load import MOST_BYTES, MOST_COLUMNS, load_spec_text
 from scdgen.model.nodes import MOST_LEVELS, MOST_PROBLEMS, MOST_VALUES
 from scdgen.sql import limits

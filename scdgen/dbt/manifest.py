@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
 
+from scdgen import sql
 from scdgen.errors import UsageError
-from scdgen.init.draft import join_name
 
 GIVE = "run dbt parse (or dbt compile) and give target/manifest.json"
 
@@ -40,7 +40,7 @@ class Node(BaseModel):
 
     def table(self) -> str:
         """The name of its table, as written in a spec."""
-        return join_name(p for p in (self.database, self.schema_, self.identifier or self.alias or self.name) if p)
+        return sql.join_name(p for p in (self.database, self.schema_, self.identifier or self.alias or self.name) if p)
 
     def config_file(self) -> str:
         """The YAML file with its config, relative to the project; the file of the node itself if it has none."""

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from scdgen.compile.macro import ROWS, THIS, Model
+from scdgen.dbt.manifest import Node, parse_manifest
 from scdgen.errors import Problem, SpecError, UsageError
-from scdgen.init.manifest import Node, parse_manifest
 from scdgen.model.load import load_spec_text
 
 _MATERIALIZED = "scdgen"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,37 +24,42 @@ from scdgen.init.data import (
     guess_time,
     read_sample,
 )
+from scdgen.init.sample import read_local
 from scdgen.model.spec import Spec
 from scdgen.sql.dates import find_patterns
 
 
 @pytest.mark.parametrize(
-    ("columns", "snapshot", "expected"),
+    ("columns", "feed", "expected"),
     [
-        ("created_at TIMESTAMP, updated_at TIMESTAMP", False, "updated_at"),
-        ("start_date DATE, last_modified TIMESTAMP", False, "last_modified"),
-        ("birth_date DATE, valid_from DATE", False, "valid_from"),
-        ("name STRING, load_date DATE, day_at TIMESTAMP_NTZ", False, "day_at"),
-        ("updated_at STRING, created_at TIMESTAMP", False, None),
-        ("start_date DATE", True, None),
-        ("LastChanged TIMESTAMP", True, "LastChanged"),
-        ("last_synced_at TIMESTAMP, loaded_on DATE, made_at TIMESTAMP", False, "made_at"),
-        ("last_synced_at TIMESTAMP", False, None),
+        ("created_at TIMESTAMP, updated_at TIMESTAMP", "changes", "updated_at"),
+        ("start_date DATE, last_modified TIMESTAMP", "changes", "last_modified"),
+        ("birth_date DATE, valid_from DATE", "changes", "valid_from"),
+        ("name STRING, load_date DATE, day_at TIMESTAMP_NTZ", "changes", "day_at"),
+        ("updated_at STRING, created_at TIMESTAMP", "changes", None),
+        ("start_date DATE", "snapshot", None),
+        ("LastChanged TIMESTAMP", "snapshot", "LastChanged"),
+        ("last_synced_at TIMESTAMP, loaded_on DATE, made_at TIMESTAMP", "changes", "made_at"),
+        ("last_synced_at TIMESTAMP", "changes", None),
+        ("updated_at TIMESTAMP, made_at TIMESTAMP", None, "updated_at"),
+        ("hired_on DATE, effective_date DATE", None, "effective_date"),
+        ("made_at TIMESTAMP", None, None),
+        ("start_date DATE", None, None),
     ],
 )
-def test_time_column_is_guessed(columns: str, snapshot: bool, expected: str | None) -> None:
+def test_time_column_is_guessed(columns: str, feed: str | None, expected: str | None) -> None:
     pairs = (text.split() for text in columns.split(", "))
-    found = guess_time([Seen(name, kind, (1,)) for name, kind in pairs], snapshot)
+    found = guess_time([Seen(name, kind, (1,)) for name, kind in pairs], feed)
     assert (found.name if found else None) == expected
 
 
 def test_column_with_nulls_is_not_a_time() -> None:
     nullable = Seen("updated_at", "TIMESTAMP", (1, None))
-    assert guess_time([nullable], False) is None
+    assert guess_time([nullable], "changes") is None
     # The date of something else does not take its place; a name that says from when a row holds does.
     dated, starts = Seen("signup_date", "DATE", (1, 2)), Seen("effective_date", "DATE", (1, 2))
-    assert guess_time([dated, nullable], False) is None
-    assert guess_time([dated, nullable, starts], False) == starts
+    assert guess_time([dated, nullable], "changes") is None
+    assert guess_time([dated, nullable, starts], "changes") == starts
 
 
 def test_chosen_time_with_nulls_is_warned_of() -> None:
@@ -228,7 +234,7 @@ def test_date_format_that_fits_nothing(pattern: str, says: str) -> None:
     ("column", "expected"),
     [
         (Seen("amount", "STRING", ("12,5", None, "3,00")), ("DOUBLE", "replace(amount, ',', '.')")),
-        (Seen("a b", "STRING", ("1.200,50",)), ("DOUBLE", "replace(replace(`a b`, '.', ''), ',', '.')")),
+        (Seen("a b", "STRING", ("1.200,50",)), ("DECIMAL(18, 2)", "replace(replace(`a b`, '.', ''), ',', '.')")),
         (Seen("amount", "STRING", ("1,200",)), ("STRING", None)),
         (Seen("born", "STRING", ("31/12/90",)), ("STRING", None)),
         (Seen("code", "STRING", ("20240102",)), ("STRING", None)),
@@ -365,7 +371,10 @@ def test_options_of_a_csv_are_in_the_draft() -> None:
     assert "options: {sep: ;, encoding: windows-1252, escape: '\"', multiLine: true}" in text
     spec = load_spec_text(text)
     assert spec.source.options["sep"] == ";"
-    assert (spec.columns["amount"].type, spec.columns["amount"].from_) == ("DOUBLE", "replace(amount, ',', '.')")
+    assert (spec.columns["amount"].type, spec.columns["amount"].from_) == (
+        "DECIMAL(18, 2)",
+        "replace(amount, ',', '.')",
+    )
 
 
 VERSIONS = {
@@ -493,13 +502,6 @@ def test_century_of_two_digits_is_said() -> None:
     assert "2099" not in draft_text({**CHANGES, "changed_at": ("15.03.1985", "16.03.1985", "15.03.2024")})
 
 
-def test_only_contract_dates_are_changes() -> None:
-    """Terms of a contract are not the validity of its row."""
-    dates = {"id": ("1", "2"), "start_date": ("13/02/2024", "14/02/2024"), "end_date": ("13/02/2025", "14/02/2025")}
-    assert drafted(dates).source.feed == "changes"
-    assert drafted(dates, "versions").source.effective_until == "to_timestamp(end_date, 'dd/MM/yyyy')"
-
-
 def test_time_of_a_load_opens_no_version() -> None:
     """The draft of the rows of set-up 8 of docs/compare/auto-cdc-cases.md."""
     columns = (
@@ -507,7 +509,7 @@ def test_time_of_a_load_opens_no_version() -> None:
         Seen("made_at", "TIMESTAMP", ("2026-05-01 01:00:00", "2026-05-01 02:00:00")),
         Seen("synced_at", "TIMESTAMP", ("2026-05-01 01:30:00", "2026-05-01 02:30:00")),
     )  # fmt: skip
-    draft = draft_from_sample(Sample("a.b", None, columns, 2, True), None, "scd2", None, ["account"], {})
+    draft = draft_from_sample(Sample("a.b", None, columns, 2, True), None, "scd2", "changes", ["account"], {})
     spec = load_spec_text(draft.text())
     assert (spec.source.effective_at, draft.warnings) == ("made_at", [])
     assert {name: column.track for name, column in spec.columns.items()} == {
@@ -528,3 +530,73 @@ def test_time_of_a_load_that_is_chosen_is_warned_of(pattern: str) -> None:
         "by the time of the source"
     ]
     assert "# Check:\n# - effective_at loaded_at: " in draft.text()
+
+
+ACCOUNTS = {"account_id": ("1", "2"), "status": ("open", "open"), "opened_on": ("2020-01-05", "2021-03-01")}
+
+
+def draft_dated(columns: dict[str, tuple[Any, ...]], feed: str | None = None) -> str:
+    """The draft of a CSV whose columns ending in _on, _at and _date are dates."""
+    kinds = {name: "DATE" if name.endswith(("_on", "_at", "_date")) else "STRING" for name in columns}
+    seen = tuple(Seen(name, kinds[name], values) for name, values in columns.items())
+    return draft_from_sample(
+        Sample("a.csv", "csv", seen, len(seen[0].values), True), "a.b", "scd2", feed, [], {}
+    ).text()
+
+
+def test_attribute_of_an_extract_is_not_the_time_of_a_change() -> None:
+    """It would stay as it is when the row changes, so that the change replaces the version before it."""
+    with pytest.raises(UsageError, match=r"cannot tell which column .* \(dates: opened_on\), or --feed snapshot if"):
+        draft_dated(ACCOUNTS)
+    text = draft_dated(ACCOUNTS, "snapshot")
+    assert load_spec_text(text).source.effective_at is None
+    assert "  # No effective_at: nothing shows that opened_on moves when and only when a row changes.\n" in text
+    assert "No effective_at" not in draft_dated({**ACCOUNTS, "changed_on": ("2024-01-01", "2024-01-02")}, "snapshot")
+
+
+@pytest.mark.parametrize(
+    ("status", "dates", "feed"),
+    [
+        ("open open open closed", "1 2 1 3", "changes"),  # moves with the row of account 2 alone
+        ("open open open closed", "1 2 1 2", None),  # stays where a row changes
+        ("open open open open", "1 2 1 3", None),  # moves where no row changes
+    ],
+)
+def test_time_that_moves_with_the_row_is_that_of_a_change(status: str, dates: str, feed: str | None) -> None:
+    """Two extracts of accounts 1 and 2."""
+    columns = {
+        "account_id": ("1", "2", "1", "2"), "status": tuple(status.split()),
+        "signed_on": tuple(f"2024-01-0{day}" for day in dates.split()),
+    }  # fmt: skip
+    if feed is None:
+        with pytest.raises(UsageError, match="cannot tell which column"):
+            draft_dated(columns)
+    else:
+        spec = load_spec_text(draft_dated(columns))
+        assert (spec.source.feed, spec.source.effective_at, spec.keys) == (feed, "signed_on", ("account_id",))
+
+
+def test_start_and_end_dates_are_versions() -> None:
+    ends = {"start_date": ("2024-01-01", "2024-02-01"), "end_date": ("2024-02-01", "9999-12-31")}
+    spec = load_spec_text(draft_dated({"owner_id": ("1", "1"), **ends}))
+    assert (spec.source.feed, spec.source.effective_until) == ("versions", "end_date")
+    # A column that says when the row changed says it better.
+    spec = load_spec_text(draft_dated({"owner_id": ("1", "1"), **ends, "updated_at": ("2024-01-01", "2024-02-01")}))
+    assert (spec.source.feed, spec.source.effective_at) == ("changes", "updated_at")
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ("49.90 -0.10 1234567.00", "DECIMAL(18, 2)"),
+        ("49.90 0.125", "DOUBLE"),
+        ("49.90 7", "DOUBLE"),
+        ("12345678901234567.00", "DOUBLE"),
+    ],
+)
+def test_numbers_with_two_digits_behind_the_point_are_decimals(tmp_path: Path, values: str, kind: str) -> None:
+    rows = "".join(f"{place},{value}\n" for place, value in enumerate(values.split()))
+    (tmp_path / "a.csv").write_text(f"id,price\n{rows}")
+    sample = read_local(str(tmp_path / "a.csv"), {})
+    assert sample is not None and sample.types()["price"] == kind.lower()
+    assert guess_keys(sample.columns[1:], [], [], "a") is None, "an amount is no key"

@@ -12,7 +12,7 @@ from scdgen import load_spec_text
 from scdgen.cli.main import main
 from scdgen.init.data import ROWS
 from scdgen.init.sample import MOST_BYTES, read_local
-from tests.support.dbt_cases import manifest_text
+from tests.support.dbt_snapshots import manifest_text
 
 Called = Callable[..., tuple[int, str, str]]
 
@@ -108,7 +108,7 @@ def test_draft_has_the_options_of_the_file(here: Called) -> None:
         assert spec.source.options == {**options, "escape": '"', "multiLine": "true"}
         assert spec.source.effective_at == "to_timestamp(changed_at, 'dd.MM.yyyy HH:mm')"
         assert {name: column.type for name, column in spec.columns.items()} == {
-            "Kunde": "STRING", "Ort": "STRING", "Betrag": "DOUBLE"
+            "Kunde": "STRING", "Ort": "STRING", "Betrag": "DECIMAL(18, 2)"
         }  # fmt: skip
 
 

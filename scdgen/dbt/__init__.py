@@ -1,0 +1,1 @@
+"""Projects of dbt: their manifest, and their models with `materialized: scdgen`."""
