@@ -41,7 +41,7 @@ def is_readable(kind: str) -> bool:
 class CaseError(UsageError):
     """A mistake in a case file; the message says where it is and how to fix it. ``field`` leads to the field."""
 
-    def __init__(self, message: str, field: tuple[str | int, ...] = ()):
+    def __init__(self, message: str | Iterable[str], field: tuple[str | int, ...] = ()):
         self.field = field
         super().__init__(message)
 

@@ -400,7 +400,7 @@ def read_case_file(path: Path, spec: Spec | None = None) -> list[Case]:
     except OSError as error:
         raise CaseError(of_system(error, file)) from error
     except SpecError as error:
-        raise CaseError(str(error)) from error
+        raise CaseError(error.lines) from error
 
     def wrong(message: str, *place: str | int) -> CaseError:
         return CaseError(f"{file}:{':'.join(map(str, lines.position(place)))}: {message}")
@@ -416,7 +416,7 @@ def read_case_file(path: Path, spec: Spec | None = None) -> list[Case]:
     except CaseError as error:
         raise wrong(f"spec: {error}", "spec") from error
     except (SpecError, UsageError) as error:
-        raise CaseError(str(error)) from error
+        raise CaseError(error.lines) from error
     cases: list[Case] = []
     for number, listed in enumerate(document["cases"]):
         _require_fields(listed, number, wrong)

@@ -17,7 +17,7 @@ from ruamel.yaml.reader import ReaderError
 from scdgen import sql
 from scdgen.errors import NO_UTF8, Problem, SpecError, UsageError, nearest, of_system
 from scdgen.model.joins import fill_in
-from scdgen.model.nodes import MOST_PROBLEMS, CheckedComposer, CheckedConstructor, RefusedError
+from scdgen.model.nodes import CheckedComposer, CheckedConstructor, RefusedError
 from scdgen.model.option import find_model
 from scdgen.model.registry import pattern_names
 from scdgen.model.rules import Location, place_of_feed, rule_problems
@@ -45,14 +45,13 @@ _MEANINGS: tuple[tuple[str, bool, str], ...] = (
      "the line does not line up with those before it; give options of one level the same indentation"),
     (r"could not find expected ':'", False,
      "a line between options has no colon; write option: value"),
-    (r"found undefined alias '?([^']*)'?", False,
-     f"the anchor *{{0}} is not defined; define it with &{{0}}, or {_QUOTES}"),
-    (r"expected a mapping or list of mappings for merging", False, "<<: takes a mapping, such as *anchor; give one"),
     (r"but found another document", False, "a second document begins here, after ---; write one spec per file"),
 )  # fmt: skip
 MOST_BYTES, MOST_COLUMNS = 1_000_000, 10_000
 """The size of a file with a spec, and the columns of a table."""
 # Far more than a spec needs: tables have a few thousand columns at most, each with a few options.
+MOST_PROBLEMS = 100
+"""The mistakes of a file that are reported at once."""
 
 CASES = (".test.yml", ".test.yaml")
 """The ends of the names of files with cases of a spec, which `scdgen test` reads."""

@@ -24,8 +24,7 @@ from scdgen.duck.known import UnknownError
 from scdgen.duck.translate import Translator
 from scdgen.engine.failures import _first_line
 from scdgen.errors import EngineError, SpecError
-from scdgen.model.load import MOST_BYTES, MOST_COLUMNS, load_spec_text
-from scdgen.model.nodes import MOST_LEVELS, MOST_PROBLEMS, MOST_VALUES
+from scdgen.model.load import MOST_BYTES, MOST_COLUMNS, MOST_PROBLEMS, load_spec_text
 from scdgen.sql import limits
 from scdgen.sql.tokens import split_statements
 from scdgen.url import hide_secrets
@@ -225,53 +224,6 @@ def test_param_is_bound_as_a_value(tmp_path: Path) -> None:
     assert len(split_statements(merge)) == len(split_statements(plain))
 
 
-def test_yaml_alias_bomb_is_refused() -> None:
-    """Nine levels of nine aliases: a billion values in a few lines."""
-    lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x]"] + [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)]
-    with soon():  # every alias is not written out
-        assert "inline" in says("\n".join(lines) + "\n" + PLAIN)
-
-
-def _chain(count: int, link: str) -> str:
-    """Params that refer to one another: ``link`` has the numbers of this one and of the one before."""
-    return "params:\n  a0: &a0 {k0: x}\n" + "".join(
-        f"  a{n}: &a{n} {link.format(n=n, before=n - 1)}\n" for n in range(1, count)
-    )
-
-
-COSTLY_YAML = {
-    "names in names": ("params: " + "{? " * 20 + "x" + "}" * 20, "a list or a mapping stands for a name"),
-    "lists in names": ("params: " + "[? [" * 10 + "x" + "]]" * 10, "a list or a mapping stands for a name"),
-    "lists as names": ("params:\n  ? [a, {b: c}]\n  : 1", "a list or a mapping stands for a name"),
-    "doubling lists": (_chain(20, "[*a{before}, *a{before}]"), "expand to more than 50,000 values"),
-    "doubling merges": (_chain(24, "{{<<: [*a{before}, *a{before}]}}"), "(*name)"),
-    "a chain of merges": (_chain(200, "{{<<: *a{before}, k{n}: x}}"), "more than 32 lists and mappings"),
-    "a chain of lists": (_chain(600, "[*a{before}]"), "more than 32 lists and mappings"),
-    "an ordered map": ("checks: !!omap [id: int, id: string]", "the tag !!omap has no meaning here"),
-    "wide merges": (
-        "table: &a {" + ", ".join(f"k{n}: x" for n in range(1_500)) + "}\n" + _chain(9, "{{<<: *a, b{n}: x}}"),
-        "has 100 mistakes or more",
-    ),
-    "unknown options": ("\n".join(f"zz{n}: 1" for n in range(2_000)), "has 100 mistakes or more"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("what", COSTLY_YAML)
-def test_costly_yaml_is_refused_in_time(what: str, tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Seconds to hours, or another error than one of the spec; a spec next to such a file with a join reads it too."""
-    added, refusal = COSTLY_YAML[what]
-    Path("specs/s.yml").write_text(f"{PLAIN}{added}\n")
-    Path("specs/j.yml").write_text(
-        "target: a.j\npattern: scd2\nsource: {feed: versions, join: {c: {table: a.b, keys: {id: id}, valid_from: f, "
-        "valid_to: t}}}\nkeys: [id]\ncolumns: {id: {type: int, from: c.id}}\n"
-    )
-    with soon():
-        assert run("validate", "specs/s.yml") == 1
-        err = capsys.readouterr().err
-        assert refusal in err and len(err.splitlines()) <= MOST_PROBLEMS + 1
-        assert run("validate", "specs/j.yml") == 0
-
-
 @pytest.mark.parametrize("name", ["a.`../../x`", "`..`.x", "a.`b/../../c`", "a.`b\\c`", "a.``"])
 def test_target_that_is_a_path_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "s.yml").write_text(PLAIN.replace("target: a.b", f"target: {json.dumps(name)}"))
@@ -412,7 +364,7 @@ def test_limits_are_those_of_the_reference() -> None:
         for number in re.findall(r"\| ([\d,]+)(?: bytes| per core|; [\d,]+ characters)? \|", page)
     ]
     assert stated == [
-        MOST_BYTES, MOST_VALUES, MOST_LEVELS, MOST_PROBLEMS, MOST_COLUMNS,
+        MOST_BYTES, MOST_PROBLEMS, MOST_COLUMNS,
         limits.EXPRESSION, limits.QUERY, limits.DEPTH, limits.TYPES_DEPTH, limits.TYPE_LENGTH,
         limits.NAME_LENGTH, limits.TEXT_LENGTH, JOBS_PER_CORE,
     ]  # fmt: skip
