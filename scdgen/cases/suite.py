@@ -119,9 +119,13 @@ def duck_worlds() -> Iterator[Open]:
         raise EngineError(
             "duckdb is not installed; run: pip install 'duckdb>=2.0.1' (the extra scdgen[test]), or give --engine spark"
         )
-    from scdgen.cases.duck import DuckWorld
+    try:
+        from scdgen.cases.duck import DuckWorld
 
-    world = DuckWorld()
+        world = DuckWorld()
+    except Exception as error:  # of another version, or of one that is half installed
+        what = f"duckdb does not start ({(str(error).splitlines() or [type(error).__name__])[0].rstrip('.')})"
+        raise EngineError(f"{what}; run: pip install 'duckdb>=2.0.1,<3', or give --engine spark") from error
     try:
         yield partial(_cleared, world)
     finally:

@@ -21,7 +21,6 @@ from scdgen.compile.dates import Seen, dates_query, no_dates, undated
 from scdgen.compile.queries import CheckAll, ParamValues, check_all, source_rows, typed_values
 from scdgen.compile.render import Compiler, read_file
 from scdgen.compile.steps import Existing, Part, Step, list_steps
-from scdgen.duck.hashes import xxhash64
 from scdgen.duck.known import UnknownError
 from scdgen.duck.rules import Times
 from scdgen.duck.translate import Translator
@@ -44,6 +43,9 @@ _LACKS = re.compile(r"Unimplemented type|Catalog Error: \w+ Function")
 _NO_NAME = re.compile(r"Referenced (column|table)|does not have a column|Ambiguous reference")
 # A column that the rows lack, in an expression whose result has its name.
 _NO_COLUMN = re.compile(r'Column "([^"]+)" referenced that exists in the SELECT clause')
+# Python's packages that DuckDB asks for, one message for each way in which it does.
+_PACKAGE = re.compile(r"'(\w+)' is required for this operation|Required module '(\w+)' failed to import")
+_BROKEN = (duckdb.FatalException, duckdb.InternalException, duckdb.IOException)
 # Macros take decimals with so many digits, of which Spark has room for more before the point.
 _MANY_DIGITS = re.compile(r"to type DECIMAL\(38,18\) failed")
 _GIVEN = "_scd_given"  # rows of text
@@ -56,6 +58,7 @@ _RELATIONS = """
     FROM information_schema.tables WHERE table_schema = 'main'
 """
 _FUNCTION = re.compile(r"CREATE (OR REPLACE )?(TEMP(ORARY)? )?(MACRO|FUNCTION)\b", re.IGNORECASE)
+_HASH = "_spark_xxhash64"
 _LOOK = 0.2  # seconds between two looks at the clock
 _AT_ONCE = 200  # rows of an INSERT
 # The SQL of a case comes from whoever wrote the file: no file, no network, no code, and no more memory than this.
@@ -131,8 +134,7 @@ class Database:
     def _open(self) -> None:
         self._db = duckdb.connect(config=_CONFIG)
         self._db.execute(read_file("duckdb/macros.sql"))
-        self._db.create_function("_spark_xxhash64", xxhash64, ["VARCHAR"], "BIGINT")
-        self._has_functions = False
+        self._has_functions = self._has_hash = False
 
     def interrupt(self) -> None:
         """Stop the statement that runs."""
@@ -171,20 +173,27 @@ class Database:
         rows: list[Row] = []
         for text in [script] if isinstance(script, str) else script:
             for statement in self._translator.statements(text):
+                if not self._has_hash and _HASH in statement.lower():
+                    self._run(read_file("duckdb/xxhash64.sql"))
+                    self._has_hash = True
                 self._has_functions |= _FUNCTION.match(statement) is not None
                 rows = self._run(statement + (" RETURNING merge_action" if statement.startswith("MERGE ") else ""))
         return rows
 
-    def _run(self, statement: str) -> list[Row]:
+    def _run(self, statement: str, given: Sequence[Any] = ()) -> list[Row]:
         try:
             with self._clock.limit():
                 # Fetch one row more than a query may return, to see that it returns too many.
-                rows: list[Row] = self._db.execute(statement).fetchmany(MOST_ROWS + 1)
+                rows: list[Row] = self._db.execute(statement, given).fetchmany(MOST_ROWS + 1)
         except duckdb.Error as error:
             raise translate_error(error) from error
         if len(rows) > MOST_ROWS:
             raise EngineError(f"a query returns more than {MOST_ROWS:,} rows; add a condition, or aggregate them")
         return rows
+
+    def _roll_back(self) -> None:
+        self._db.execute("ROLLBACK")
+        self._has_hash = False  # its macros may have been made since BEGIN
 
     def query(self, text: str) -> tuple[dict[str, str], list[Row]]:
         """Run a query of Spark's SQL, and return the DuckDB type of each column by its name, and the rows."""
@@ -237,7 +246,7 @@ class Database:
         for start in range(0, len(rows), _AT_ONCE):
             some = rows[start : start + _AT_ONCE]
             given = [cell for row in some for cell in row]
-            self._db.execute(f"{into} VALUES {', '.join([marks] * len(some))}", given)
+            self._run(f"{into} VALUES {', '.join([marks] * len(some))}", given)
 
     def put_text(
         self,
@@ -321,7 +330,7 @@ class Database:
         try:
             result = self._play(steps, compiled, played)
         except BaseException:
-            self._db.execute("ROLLBACK")
+            self._roll_back()
             for step in steps:
                 if Part.REJECTS in played and step.part in (Part.RUN, Part.REJECTS):  # kept if the MERGE fails
                     self.execute(step.statements)
@@ -401,7 +410,7 @@ class Database:
             names, rows = self.query(counts)
         finally:
             # Undo what the plan had to create.
-            self._db.execute("ROLLBACK")
+            self._roll_back()
         return {name: int(number or 0) for name, number in zip(names, rows[0], strict=True)}
 
     def find_failures(self, spec: Spec) -> list[str]:
@@ -540,6 +549,11 @@ def translate_error(error: duckdb.Error) -> Exception:
         return DataError(found[2], rule=found[1].lower())
     if found := re.search(r"\[UNKNOWN\] ([^'\n]*)", text):
         return UnknownError(found[1])
+    if found := _PACKAGE.search(text):
+        name = found[1] or found[2]
+        return EngineError(f"DuckDB needs the package {name}, which is not installed; run: pip install {name}")
+    if isinstance(error, _BROKEN):
+        return EngineError(f"DuckDB broke down ({text.splitlines()[0].rstrip('.')}); give --engine spark")
     if isinstance(error, duckdb.InterruptException):
         return EngineError(f"a statement takes longer than {SECONDS:.0f} seconds; give it fewer rows")
     if isinstance(error, duckdb.OutOfMemoryException):

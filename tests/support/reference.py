@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from scdgen.duck.hashes import xxhash64
+from xxhash import xxh64_intdigest
 
 Key = tuple[Any, ...]
 Values = dict[str, Any]
@@ -907,6 +907,12 @@ class Written:
 def shown_sequence(sequence: tuple[Any, ...] | None) -> Any:
     """A sequence as it is stored: a struct of several values."""
     return sequence[0] if sequence is not None and len(sequence) == 1 else sequence
+
+
+def xxhash64(text: str) -> int:
+    """What Spark's function of this name gives for a text."""
+    found = xxh64_intdigest(text.encode(), seed=42)
+    return found - (1 << 64) if found >> 63 else found
 
 
 def written(history: History, how: Written) -> list[tuple[Any, ...]]:

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from scdgen import Spec, load_spec_text
 from scdgen.cases.duck import DuckWorld
 from scdgen.cases.format import Case, all_cases, read_case_file
 from scdgen.cases.play import Difference, Given, play
-from scdgen.duck.database import Database, Merged
+from scdgen.compile.render import read_file
+from scdgen.duck.database import Database, Merged, translate_error
 from scdgen.duck.known import UnknownError
 from scdgen.errors import EngineError
 from tests.conftest import ROOT
+from tests.support.reference import xxhash64
 from tests.support.worlds import foretell, require_foretold
 
 # Case -> the construct that keeps it on Spark.
@@ -59,6 +63,37 @@ def test_case(case: Case) -> None:
 def test_few_cases_need_spark() -> None:
     assert len(ON_SPARK) <= 0.05 * len(CASES)
     assert set(ON_SPARK) <= {case.name for case in CASES}
+
+
+def test_hash_is_that_of_spark_for_every_text() -> None:
+    """Of every length up to three stripes, a long one, and characters of one to four bytes."""
+    letters = random.Random(1)
+    texts = ["".join(letters.choices('ab0"{\x01é漢😀', k=size)) for size in (*range(100), 5000)]
+    database = duckdb.connect()
+    for name in ("macros", "xxhash64"):
+        database.execute(read_file(f"duckdb/{name}.sql"))
+    found = [database.execute("SELECT _spark_xxhash64(?)", [text]).fetchone() for text in ["ABC", *texts]]
+    assert found[0] == (4105715581806190027,), "Spark's documentation has this one"
+    assert found[1:] == [(xxhash64(text),) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (duckdb.InvalidInputException("Invalid Input Error: 'numpy' is required for this operation, but it wasn't"),
+         "DuckDB needs the package numpy, which is not installed; run: pip install numpy"),
+        (duckdb.InvalidInputException("Invalid Input Error: Required module 'pytz' failed to import, due to the"),
+         "DuckDB needs the package pytz, which is not installed; run: pip install pytz"),
+        (duckdb.OutOfMemoryException("Out of Memory Error: failed to pin block of size 32.0 KiB (953.6 MiB/953.6"),
+         "a statement needs more than 1 GB of memory; give it fewer rows"),
+        (duckdb.InternalException("INTERNAL Error: access to index 3 of a vector of size 3\n\nStack"),
+         "DuckDB broke down (INTERNAL Error: access to index 3 of a vector of size 3); give --engine spark"),
+    ],
+    ids=lambda given: type(given).__name__ if isinstance(given, Exception) else "",
+)  # fmt: skip
+def test_error_that_is_not_of_the_sql_says_what_to_do(error: duckdb.Error, says: str) -> None:
+    found = translate_error(error)
+    assert isinstance(found, EngineError) and str(found) == says
 
 
 SPEC_OF_FILE = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -86,6 +87,35 @@ def test_cases_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, blank, last = capsys.readouterr().out.splitlines()
     assert (first, blank) == (f"{file} ..", "")
     assert last.startswith("2 passed in ") and last.endswith(" s")
+
+
+def test_needs_no_numpy(tmp_path: Path) -> None:
+    """Which duckdb does not bring: an environment of developers has it through other packages."""
+    file = write_files(tmp_path, CASES, SPEC.replace("surrogate_key: sk", "surrogate_key: {name: sk, type: bigint}"))
+    hidden = "import sys; sys.modules['numpy'] = None; from scdgen.cli.main import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", hidden, "test", file, ROOT / "specs" / "customer.test.yml"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert done.stdout.startswith(f"{file} ..\n")
+
+
+@pytest.mark.parametrize(
+    ("library", "reason"),
+    [
+        ("raise ImportError('no module _duckdb')", "no module _duckdb"),
+        ("from _duckdb import *\ndef connect(**_): raise Error('Parser Error: at or near lambda')",
+         "Parser Error: at or near lambda"),
+    ],
+    ids=["half installed", "too old"],
+)  # fmt: skip
+def test_duckdb_that_does_not_start_is_one_line(library: str, reason: str, tmp_path: Path) -> None:
+    file = write_files(tmp_path, CASES)
+    (tmp_path / "duckdb.py").write_text(library)
+    command = [sys.executable, "-m", "scdgen", "test", file]
+    path = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=path)
+    says = f"duckdb does not start ({reason}); run: pip install 'duckdb>=2.0.1,<3', or give --engine spark\n"
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", says)
 
 
 def test_failure_shows_the_rows_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
