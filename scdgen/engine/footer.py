@@ -32,7 +32,7 @@ def read_footer(file: Path) -> Footer | None:
         schema = read_metadata(file).schema
     except (ArrowException, OSError):
         return None
-    nanoseconds = {}
+    nanoseconds: dict[tuple[str, ...], bool] = {}
     for column in map(schema.column, range(len(schema))):
         kind = json.loads(column.logical_type.to_json())
         if kind.get("timeUnit") == "nanoseconds" and kind["Type"] == "Timestamp":
