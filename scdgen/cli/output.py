@@ -36,21 +36,6 @@ def format_value(value: object) -> str:
     return value.hex() if isinstance(value, bytes | bytearray) else str(value)
 
 
-_LONGEST_CELL = 10_000  # characters of a value on a page
-
-
-def format_text(value: object) -> str | None:
-    """Format a value for the data of a page, cut if it is long; ``None`` for NULL.
-
-    >>> len(format_text("x" * 10_000) or ""), (format_text("x" * 10_001) or "")[-22:]
-    (10000, 'x… (10,001 characters)')
-    """
-    text = None if value is None else format_value(value)
-    if text is None or len(text) <= _LONGEST_CELL:
-        return text
-    return f"{text[:_LONGEST_CELL]}… ({len(text):,} characters)"
-
-
 _LEAST_WIDTH = 8  # of a cell that may wrap, if the terminal has room for it
 # What breaks a line, for one program or another.
 _BREAK = r"[\x09-\x0d\x1c-\x1f\x85\u2028\u2029]"

@@ -120,12 +120,11 @@ def parse_keys(given: tuple[str, ...]) -> dict[str, str]:
 
 
 def _write_timelines(file: Path, spec: Spec, wanted: VersionFilter, found: VersionRows, compiler: Compiler) -> None:
-    from scdgen.cli.timeline import build_timeline
-    from scdgen.cli.timeline_page import render_page
+    from scdgen.cli.timeline import build_page, render_page
 
-    timeline = build_timeline(spec, wanted, found)
-    write_page(file, render_page(timeline, spec.description, compiler))
-    output.say(f"wrote {file}: {spec.target}, {timeline.counted}")
+    page = build_page(spec, wanted, found)
+    write_page(file, render_page(page, compiler))
+    output.say(f"wrote {file}: {spec.target}, {page.counted}")
 
 
 def write_page(file: Path, text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scdgen import load_spec_text
-from scdgen.cli.timeline import Timeline, build_timeline
+from scdgen.cli.timeline import Page, build_page
 from scdgen.model.spec import Spec
 from scdgen.run.versions import OPEN, UNTIL, VersionFilter, VersionRows
 
@@ -57,9 +57,9 @@ STORY = [
 """Rows of a table with two axes of time, in the order of key, start and run: a late row, a delete, a correction."""
 
 
-def made(rows: list[dict[str, Any]], spec: Spec | None = None, limit: int | None = None, **asked: Any) -> Timeline:
-    """The timeline of the rows, or of the first ``limit`` rows."""
+def made(rows: list[dict[str, Any]], spec: Spec | None = None, limit: int | None = None, **asked: Any) -> Page:
+    """The page of the rows, or of the first ``limit`` rows."""
     shown = rows if limit is None else rows[:limit]
-    return build_timeline(
+    return build_page(
         spec or spec_of(), VersionFilter(**asked), VersionRows(("id",), shown, None if limit is None else rows[limit])
     )

@@ -13,7 +13,7 @@ import pytest
 
 from scdgen import DataError, Spec, load_spec_text
 from scdgen.cases.play import STORED
-from scdgen.cli import timeline_page
+from scdgen.cli import timeline
 from scdgen.cli.generate import render_files
 from scdgen.compile.compile import compile_spec
 from scdgen.compile.dates import Seen, dates_query, note_dates, undated
@@ -140,7 +140,7 @@ def of_macro(compiler: Compiler) -> Iterator[str]:
 
 
 def of_show_page(compiler: Compiler) -> Iterator[str]:
-    yield timeline_page.render_page(made([row(1, "Ann", "Oslo", "2024-01-01", None)]), None, compiler)
+    yield timeline.render_page(made([row(1, "Ann", "Oslo", "2024-01-01", None)]), compiler)
 
 
 def of_stored(compiler: Compiler) -> Iterator[str]:

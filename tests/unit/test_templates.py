@@ -21,7 +21,7 @@ import scdgen.facts
 import scdgen.patterns
 import scdgen.stored
 from scdgen import SpecError
-from scdgen.cli.timeline_page import Page
+from scdgen.cli.timeline import Page
 from scdgen.compile import queries
 from scdgen.compile.render import environment
 from scdgen.facts.base import Facts, Head
