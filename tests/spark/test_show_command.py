@@ -152,7 +152,7 @@ def test_rows_are_those_of_the_page(spark: Any, call: Called) -> None:
     assert call("show", path, *one, "--as-of", "2024-03-10", "--format", "json") == (0, "", ""), "no empty line"
     call("show", path, *one, "--as-of", "2024-02-01", "--html", "a.html")
     found = data_of(Path("a.html").read_text())
-    assert (len(found["lanes"]), found["whole"]) == (1, False), "that the version after is not asked for is no delete"
+    assert (len(found["lanes"]), found["whole"]) == (1, False), "a gap of what is not asked for is not a delete"
     _, out, _ = call("show", path, *one, "--current")
     assert out.splitlines()[2] == "DE       0008         Bob   Jena  2024-04-15 00:00:00  NULL      true        I"
     spark.sql("DROP TABLE crm.customer_cdc")
