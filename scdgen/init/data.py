@@ -390,7 +390,10 @@ def draft_from_sample(
     if meant == "versions":
         beside = _put_period(draft, sample, free, period)
     else:
-        beside = _put_meanings(draft, sample, free, time, meant, pattern, effective_at is not None)
+        is_named = feed is not None or guess_deletes(free) is not None
+        is_named |= time is not None and any(form.search(time.name) for form in (_CHANGED, _EFFECTIVE))
+        why = "" if effective_at else "the name" if is_named else "the rows, in which it moves with another value"
+        beside = _put_meanings(draft, sample, free, time, meant, pattern, why)
     # 5. Write the keys, and ask all open questions at once.
     put_likely_keys(draft, sample, [c for c in columns if c not in beside], beside, keys, entity)
     if draft.questions:
@@ -511,14 +514,14 @@ def begin_draft(sample: Sample, target: str | None, pattern: str) -> tuple[Draft
 
 
 def _put_meanings(
-    draft: Draft, sample: Sample, free: Sequence[Seen], time: Seen | None, feed: str, pattern: str, chosen: bool
+    draft: Draft, sample: Sample, free: Sequence[Seen], time: Seen | None, feed: str, pattern: str, why: str
 ) -> list[Seen]:
     """Write effective_at, sequence_by and delete_when, and return the columns that are used only for these."""
     used = []
     # 1. The time at which a row became true.
     if time is not None:
         stays = "history.valid_from" if pattern == "scd2" else "updated_at"
-        guessed = [] if chosen else ["the name"]
+        guessed = [why] if why else []
         guessed += [f"the values, {time.patterns[0]}"] if time.patterns else []
         said = f"Guessed from {' and '.join(guessed)}; " if guessed else ""
         read = _read_moment(draft, time)

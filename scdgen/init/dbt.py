@@ -93,7 +93,7 @@ def draft_from_dbt(path: Path, text: str, name: str | None, target: str | None, 
     _put_target(draft, found, target)
     draft.put("pattern", "scd2")
     # A project can give the columns of dbt other names.
-    renamed = found.config.snapshot_meta_column_names or {}
+    renamed = {column: new for column, new in (found.config.snapshot_meta_column_names or {}).items() if new}
     names = {column: renamed.get(column, column) for column in _META}
     # The columns come first, because the steps after them look names up in the draft.
     _put_relation(draft, found, nodes)

@@ -22,7 +22,7 @@ COLUMNS = "id:int,name:string,at:timestamp"
 
 def expected(case: dict[str, Any], strategy: str) -> dict[str, Any]:
     """Return what the strategy means, with what the case says of dotted places."""
-    options = copy.deepcopy(FILE["common"][strategy])
+    options: dict[str, Any] = copy.deepcopy(FILE["common"][strategy])
     for place, value in case["spec"].items():
         *above, last = place.split(".")
         inner = options

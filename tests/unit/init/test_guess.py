@@ -564,7 +564,9 @@ def test_time_that_moves_with_the_row_is_that_of_a_change(status: str, dates: st
         with pytest.raises(UsageError, match="cannot tell which column"):
             draft_dated(columns)
     else:
-        spec = load_spec_text(draft_dated(columns))
+        text = draft_dated(columns)
+        spec = load_spec_text(text)
+        assert "Guessed from the rows, in which it moves with another value;" in text
         assert (spec.source.feed, spec.source.effective_at, spec.keys) == (feed, "signed_on", ("account_id",))
 
 
