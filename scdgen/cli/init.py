@@ -1,4 +1,4 @@
-"""``scdgen schema`` and ``scdgen init``: the JSON Schema of a spec, and a first draft of one."""
+"""``scdgen init``: a first draft of a spec."""
 
 from __future__ import annotations
 
@@ -22,21 +22,6 @@ from scdgen.errors import NO_UTF8, UsageError, of_system
 if TYPE_CHECKING:
     from scdgen.init.data import Sample
     from scdgen.init.draft import Draft, Given
-
-
-@click.command()
-@common_options
-def schema(debug: bool) -> None:
-    """Print the JSON Schema of a spec, for editors. Needs no Spark and no Java.
-
-    \b
-    Example:  scdgen schema > scdgen.schema.json
-              then, as the first line of a spec:
-              # yaml-language-server: $schema=scdgen.schema.json
-    """
-    from scdgen.model.reference import render_schema
-
-    click.echo(render_schema(), nl=False)
 
 
 @click.command()
@@ -84,7 +69,7 @@ def init(
                scdgen init --auto-cdc users.sql --columns userId:int,name:string,sequenceNum:bigint
                scdgen init --auto-cdc pipeline.py --name main.crm.users
     """
-    from scdgen.init.draft import Given, parse_columns, split_list
+    from scdgen.init.draft import Given, parse_columns, split_columns
     from scdgen.sql.dates import check_pattern
 
     # Refuse options that do not go together before a file is read or Spark starts.
@@ -119,7 +104,7 @@ def init(
     def draft_data(sample: Sample) -> Draft:
         from scdgen.init.feeds import draft_from_data
 
-        listed = split_list(keys or "")
+        listed = split_columns(keys or "")
         return draft_from_data(sample, target, pattern or "scd2", feed, listed, given, date_format, effective_at)
 
     # With --dbt and --auto-cdc, data can give the types that these do not have.
@@ -227,4 +212,4 @@ def _read_data(path: str | None, table: str | None, engine: EngineOptions, optio
         return read_sample(spark, path, table, options)
 
 
-COMMANDS = (schema, init)
+COMMANDS = (init,)

@@ -102,7 +102,7 @@ _COMMANDS = {
         "explain",
         "Explain a spec for a review: what its MERGE does, its options, and where its columns come from.",
     ),
-    "schema": ("init", "Print the JSON Schema of a spec, for editors."),
+    "schema": ("schema", "Print the JSON Schema of a spec, for editors."),
     "init": ("init", "Write a first draft of a spec: from data, a dbt snapshot or flows of AUTO CDC."),
     "test": ("test", "Play the cases of specs, each with rows in and rows out; exit 1 if one fails."),
     "show": ("show", "Show the versions of a table in order."),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from scdgen.files import find as files
 from scdgen.files.dialect import guess_encoding, open_text
 from scdgen.files.errors import find_mistake
 from scdgen.files.objects import is_array
-from scdgen.init.draft import Draft, quote_column, set_option
+from scdgen.init.draft import Draft, quote_column, set_option, to_option, warn_of_load_time
 from scdgen.init.guess import is_load_time
 from scdgen.sql.dates import find_epoch, find_order, find_patterns, read_by, require_reads
 from scdgen.sql.types import Type, data_type, parse_type, read_json_type
@@ -110,7 +111,7 @@ class Sample:
 
     def types(self) -> dict[str, str]:
         """Column name -> type, as written in a spec."""
-        return {c.name: c.type if "<" in c.type else c.type.lower() for c in self.columns}
+        return {c.name: to_option(c.type) for c in self.columns}
 
 
 def read_sample(
@@ -366,13 +367,7 @@ def draft_from_sample(
             hint = nearest(name, [c.name for c in columns]) or f"; there are {', '.join(c.name for c in columns)}"
             raise UsageError(f"{sample.origin}: has no column '{name}'{hint}")
     # 2. Write the target and the source.
-    kind = "table" if sample.format is None else "from"
-    draft = Draft(header=[f"Drafted by scdgen init --{kind} {sample.origin}; check each comment with Guessed."])
-    draft.left_out, draft.left_title = list(sample.left_out), "Left out:"
-    entity = re.sub(r"\W+", "_", Path(sample.origin).stem if kind == "from" else sql.split_name(sample.origin)[-1])
-    put_target(draft, sample, target, pattern, entity)
-    draft.put("pattern", pattern)
-    put_relation(draft, sample)
+    draft, entity = begin_draft(sample, target, pattern)
     # 3. Find what a row means: a change, a snapshot or a version.
     free = [c for c in columns if c.name not in keys]
     given_keys = [c for c in columns if c.name in keys]
@@ -395,34 +390,35 @@ def draft_from_sample(
     if meant == "versions":
         beside = _put_period(draft, sample, free, period)
     else:
-        beside = _put_meanings(draft, sample, free, time, meant, pattern, effective_at is not None)
+        is_named = feed is not None or guess_deletes(free) is not None
+        is_named |= time is not None and any(form.search(time.name) for form in (_CHANGED, _EFFECTIVE))
+        why = "" if effective_at else "the name" if is_named else "the rows, in which it moves with another value"
+        beside = _put_meanings(draft, sample, free, time, meant, pattern, why)
     # 5. Write the keys, and ask all open questions at once.
     put_likely_keys(draft, sample, [c for c in columns if c not in beside], beside, keys, entity)
     if draft.questions:
         raise UsageError(f"{sample.origin}: {question}" for question in draft.questions)
     # 6. Write the other columns, with notes on what was guessed.
-    types = {**{c.name: c.type if "<" in c.type else c.type.lower() for c in columns}, **given}
-    draft.put("columns", {c.name: types[c.name] for c in columns if c not in beside})
-    for c in columns:
-        if c in beside:
-            continue
+    own = [c for c in columns if c not in beside]
+    draft.put("columns", {c.name: given.get(c.name) or to_option(c.type) for c in own})
+    for c in own:
         if c.read is not None and c.name not in given:
-            draft.options["columns"][c.name] = {"type": types[c.name], "from": c.read}
-            draft.note(_describe_form(c) + _describe_century(c, c.read), "columns", c.name)
+            set_option(draft, c.name, "from", c.read)
+            form = f"dates by {c.patterns[0]}" if c.patterns else "a decimal comma"
+            draft.note(f"Guessed from the values: {form}.{_describe_century(c, c.read)}", "columns", c.name)
         elif len(c.patterns) > 1:
             draft.note(f"{_describe_order(c)}; choose with --date-format.", "columns", c.name)
-    for c in columns:
-        if c not in beside and c.keys:
+        if c.keys:
             said = f"{c.keys} keys that differ from object to object, all with values of one type, are a map"
             draft.note(f"Guessed from the values: {said}.", "columns", c.name)
-        elif c not in beside and (doubtful := _find_data_names(parse_type(c.type), quote_column(c.name))):
+        elif doubtful := _find_data_names(parse_type(c.type), quote_column(c.name)):
             place, name, kind = doubtful
             what = f"If the names in {place}, such as {name}, are data: write map<string, {kind}> for its struct"
             draft.note(
                 f"{what}, here and in source.schema; a struct leaves out names that come later.", "columns", c.name
             )
     if pattern == "scd2" and meant != "versions":
-        leave_load_times_untracked(draft, [c for c in columns if c not in beside])
+        leave_load_times_untracked(draft, own)
     put_history(draft, pattern)
     return draft
 
@@ -435,7 +431,7 @@ def _find_data_names(kind: Type, place: str) -> tuple[str, str, str] | None:
             and not re.fullmatch(r"[^\W\d]\w*", name)
             and len({of for _, of in kind.inside}) == 1
         ):
-            return place, name, inside.render() if inside.inside else inside.render().lower()
+            return place, name, to_option(inside.render())
         if found := _find_data_names(inside, f"{place}.{quote_column(name)}" if name else place):
             return found
     return None
@@ -476,12 +472,6 @@ def _describe_order(column: Seen) -> str:
     return f"{quoted(shown)} is a date by {' and by '.join(column.patterns)}"
 
 
-def _describe_form(column: Seen) -> str:
-    if not column.patterns:
-        return "Guessed from the values: a decimal comma."
-    return f"Guessed from the values: dates by {column.patterns[0]}."
-
-
 def _describe_century(column: Seen, read: str) -> str:
     """Say which century a year of two digits gets, and how to get another; empty for other columns."""
     if not any(re.search("(?<!y)yy(?!y)", re.sub("'.*?'", "", pattern)) for pattern in column.patterns):
@@ -491,47 +481,47 @@ def _describe_century(column: Seen, read: str) -> str:
     return f" Spark reads yy as 2000 to 2099, also in {shown}; for 1931 to 2030 write {other}"
 
 
-def put_target(draft: Draft, sample: Sample, target: str | None, pattern: str, entity: str) -> None:
-    """Write the target, guessed from the name of the source if it is not given."""
-    if target is not None:
-        draft.put("target", target)
-        return
-    if sample.format is None:
-        parts = sql.split_name(sample.origin)
-        guess = (*parts[:-1], f"{parts[-1]}_{'history' if pattern == 'scd2' else 'current'}")
-    else:
-        guess = ("default", entity)
-    draft.put("target", sql.join_name(guess), "Guessed from the source; --target gives another.")
+def begin_draft(sample: Sample, target: str | None, pattern: str) -> tuple[Draft, str]:
+    """Begin a draft with its target, guessed if it is not given, and its source, with what its reader needs.
 
-
-def put_relation(draft: Draft, sample: Sample) -> None:
-    """Write what the source is, with the options and the columns that its reader needs."""
+    Returns it with the name of what a row describes.
+    """
+    kind = "table" if sample.format is None else "from"
+    draft = Draft(header=[f"Drafted by scdgen init --{kind} {sample.origin}; check each comment with Guessed."])
+    draft.left_out, draft.left_title = list(sample.left_out), "Left out:"
+    parts = sql.split_name(sample.origin) if sample.format is None else ("default", Path(sample.origin).stem)
+    entity = re.sub(r"\W+", "_", parts[-1])
+    last = entity if sample.format else f"{parts[-1]}_{'history' if pattern == 'scd2' else 'current'}"
+    note = "Guessed from the source; --target gives another." if target is None else None
+    draft.put("target", target or sql.join_name((*parts[:-1], last)), note)
+    draft.put("pattern", pattern)
     if sample.format is None:
         draft.put("source.table", sample.origin)
-        return
+        return draft, entity
     draft.put("source.path", sample.origin)
     draft.put("source.format", sample.format)
     if sample.shape:
-        listed = ", ".join(f"{sql.quote(name)} {kind if '<' in kind else kind.lower()}" for name, kind in sample.shape)
+        listed = ", ".join(f"{sql.quote(name)} {to_option(kind)}" for name, kind in sample.shape)
         draft.put("source.schema", listed, "As found: a file whose rows lack a field has the same columns.")
     if sample.format == "json" and sample.options:
         draft.put("source.options", dict(sample.options))
     if sample.format == "csv":
         given = dict(sample.options)
-        options = {"escape": '"', "multiLine": True}
         guessed = "Guessed from the bytes; check letters such as é." if "encoding" in given else None
+        options = {"escape": '"', "multiLine": True}
         draft.put("source.options", {**given, **{k: v for k, v in options.items() if k not in given}}, guessed)
+    return draft, entity
 
 
 def _put_meanings(
-    draft: Draft, sample: Sample, free: Sequence[Seen], time: Seen | None, feed: str, pattern: str, chosen: bool
+    draft: Draft, sample: Sample, free: Sequence[Seen], time: Seen | None, feed: str, pattern: str, why: str
 ) -> list[Seen]:
     """Write effective_at, sequence_by and delete_when, and return the columns that are used only for these."""
     used = []
     # 1. The time at which a row became true.
     if time is not None:
         stays = "history.valid_from" if pattern == "scd2" else "updated_at"
-        guessed = [] if chosen else ["the name"]
+        guessed = [why] if why else []
         guessed += [f"the values, {time.patterns[0]}"] if time.patterns else []
         said = f"Guessed from {' and '.join(guessed)}; " if guessed else ""
         read = _read_moment(draft, time)
@@ -542,9 +532,7 @@ def _put_meanings(
             why = f"is NULL in {empty} of the rows, which a run refuses"
             how = "Write coalesce with another time, or bad_rows: skip"
             draft.warnings.append(f"effective_at {time.name}: {why}. {how}")
-        if is_load_time(time.name):
-            why = "its name is that of a time of loading; if so, a late row counts as the newest"
-            draft.warnings.append(f"effective_at {time.name}: {why}. Order by the time of the source")
+        warn_of_load_time(draft, "effective_at", time.name)
         if pattern == "scd1":
             draft.put("updated_at", time.name, "The order of changes across batches.")
         elif time.type == "DATE" and not time.moments and feed == "changes":
@@ -695,13 +683,10 @@ def guess_type_of_text(values: Iterable[Any]) -> str | None:
 
 
 def _is_time(text: str) -> bool:
-    if not _TIME_TEXT.fullmatch(text):
-        return False
-    try:
-        dt.datetime.fromisoformat(text[:16])  # seconds and zones have no gaps
-    except ValueError:
-        return False
-    return True
+    with suppress(ValueError):
+        # Seconds and zones have no gaps.
+        return bool(_TIME_TEXT.fullmatch(text) and dt.datetime.fromisoformat(text[:16]))
+    return False
 
 
 def guess_time(columns: Sequence[Seen], feed: str | None, keys: Sequence[Seen] = ()) -> Seen | None:
@@ -880,7 +865,7 @@ def guess_keys(columns: Sequence[Seen], beside: Sequence[Seen], skip: Iterable[i
         return Key((named[0].name,), False) if named else None
     # Try the columns with such names alone, then all; at most eight, because the number of sets grows quickly.
     for some in (named, [*named, *(c for c in fit if c not in named)]):
-        for group in _combine(some[:8]):
+        for group in itertools.chain.from_iterable(itertools.combinations(some[:8], size) for size in (1, 2, 3)):
             if _are_unique(rows, [*(place[c.name] for c in group), *timed]):
                 return Key(tuple(c.name for c in sorted(group, key=lambda c: place[c.name])), True)
     return None
@@ -895,11 +880,6 @@ def _are_unique(rows: Iterable[tuple[Any, ...]], places: Sequence[int]) -> bool:
             return False
         seen.add(part)
     return True
-
-
-def _combine(columns: Sequence[Seen]) -> Iterator[tuple[Seen, ...]]:
-    for size in (1, 2, 3):
-        yield from itertools.combinations(columns, size)
 
 
 def make_hashable(values: Iterable[Any]) -> list[Any]:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -43,22 +42,15 @@ _NAME_OR_TEXT = re.compile('\'[^\']*\'|"((?:[^"]|"")+)"')
 _TIMES = re.compile(r"'(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)'")
 _DATE_PARTS = re.compile(r"\b\w*date\w*\(\s*(\d{4})\s*,\s*(\d\d?)\s*,\s*(\d\d?)\s*\)", re.IGNORECASE)
 _NUMBERS = re.compile(r"(?<![\w.])\d+(?![\w.(])")
-# Values that dbt writes for options that are not set, besides null and empty ones.
-_DEFAULTS = {
-    "enabled": True,
-    "materialized": "snapshot",
-    "lookback": 1,
-    "on_schema_change": "ignore",
-    "on_configuration_change": "apply",
-    "docs": {"show": True, "node_color": None},
-    "contract": {"enforced": False, "alias_types": True},
-}
+# What dbt writes for every snapshot, besides options that are null or empty.
+_OF_ALL = ("enabled", "materialized", "lookback", "on_schema_change", "on_configuration_change", "docs", "contract")
+_NUMBERS_OF_TIMES = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 
 
 class _Config(BaseModel, extra="allow"):
     """The options that are mapped; all others are in ``model_extra``."""
 
-    unique_key: str | list[str] | None = None
+    unique_key: str | list[str] | None = None  # a list of expressions of Spark once it is read, as check_cols
     strategy: str | None = None
     updated_at: str | None = None
     check_cols: str | list[str] | None = None
@@ -67,10 +59,10 @@ class _Config(BaseModel, extra="allow"):
     snapshot_meta_column_names: dict[str, str | None] | None = None
     dbt_valid_to_current: str | int | None = None
 
-    def others(self) -> dict[str, Any]:
+    def others(self) -> list[str]:
         """The options that are set and not mapped."""
-        extra = {option: value for option, value in (self.model_extra or {}).items() if value != _DEFAULTS.get(option)}
-        return {option: value for option, value in extra.items() if value not in (None, "", [], {})}
+        extra = self.model_extra or {}
+        return [name for name, value in extra.items() if value not in (None, "", [], {}) and name not in _OF_ALL]
 
 
 @dataclass(frozen=True)
@@ -134,16 +126,13 @@ def _read_snapshot(path: Path, manifest: Manifest, node: Node) -> _Snapshot:
         error = invalid.errors(include_url=False)[0]
         kind = type(error["input"]).__name__
         raise found.wrong(f"{error['loc'][0]}: cannot be a {kind} in dbt; write it as dbt takes it") from invalid
-    keys, checked = _as_list(config.unique_key or []), _as_list(config.check_cols or [])
-    named = {
-        "unique_key": [_to_spark(text, found.adapter) for text in keys],
-        "check_cols": "all" if checked == ["all"] else [_to_spark(text, found.adapter) for text in checked],
-        "updated_at": config.updated_at and _to_spark(config.updated_at, found.adapter),
-        "snapshot_meta_column_names": {
-            column: name and sql.unquote(_to_spark(name, found.adapter))
-            for column, name in (config.snapshot_meta_column_names or {}).items()
-        },
-    }
+    # Every option that names a column may have it in quotes.
+    keys, checked = ([_to_spark(text, found.adapter) for text in _as_list(given or [])]
+                     for given in (config.unique_key, config.check_cols))  # fmt: skip
+    meta = (config.snapshot_meta_column_names or {}).items()
+    names = {column: sql.unquote(_to_spark(name, found.adapter)) for column, name in meta if name}
+    at = config.updated_at and _to_spark(config.updated_at, found.adapter)
+    named = {"unique_key": keys, "check_cols": checked, "updated_at": at, "snapshot_meta_column_names": names}
     return replace(found, config=config.model_copy(update=named))
 
 
@@ -234,7 +223,7 @@ def _put_keys_and_strategy(draft: Draft, found: _Snapshot) -> None:
         draft.note("A version starts when the run does; snapshot.taken_at sets another time.", "source", "feed")
     if not config.check_cols:
         raise found.wrong("strategy: check needs check_cols")
-    if config.check_cols == "all":
+    if config.check_cols == ["all"]:
         draft.note("check_cols: all; a change of any column opens a version.", "columns")
         return
     # List the columns whose changes open a version.
@@ -270,10 +259,9 @@ def _put_type_of_time(draft: Draft, found: _Snapshot, updated_at: str) -> str | 
     column = next((name for name in columns if name.lower() == (bare or "").lower()), None)
     form = columns.get(column)
     kind = data_type(form["type"] if isinstance(form, dict) else form) if form else ""
-    if kind == "DATE":
-        draft.put("history.type", "date", f"{column} is a date, and dbt's times have its type.")
-    elif kind in ("TINYINT", "SMALLINT", "INT", "BIGINT"):
-        draft.put("history.type", "bigint", f"{column} is a number, and dbt's times have its type.")
+    if kind == "DATE" or kind in _NUMBERS_OF_TIMES:
+        chosen, what = ("date", "a date") if kind == "DATE" else ("bigint", "a number")
+        draft.put("history.type", chosen, f"{column} is {what}, and dbt's times have its type.")
     elif kind == "STRING":
         draft.note(f"{column} is text; here times are timestamps.", "history", "valid_from")
     return column
@@ -285,9 +273,8 @@ def _put_deletes(draft: Draft, found: _Snapshot) -> None:
     # Without hard_deletes, its older form counts.
     if deletes is None:
         deletes = "invalidate" if legacy else "ignore"
-        named = "hard_deletes: ignore, dbt's default"
-        if legacy is not None:
-            named = f"invalidate_hard_deletes: {str(legacy).lower()}"
+        default = "hard_deletes: ignore, dbt's default"
+        named = default if legacy is None else f"invalidate_hard_deletes: {str(legacy).lower()}"
     elif legacy is not None:
         draft.left_out.append("invalidate_hard_deletes: hard_deletes counts")
     meanings = {"ignore": "ignore", "invalidate": "close", "new_record": "mark"}
@@ -299,8 +286,9 @@ def _put_deletes(draft: Draft, found: _Snapshot) -> None:
     draft.note("An empty source stops the run, where dbt takes every key for deleted; see snapshot.", "on_delete")
     kind = draft.options.get("history", {}).get("type")
     if kind == "date":
-        note = "A key that is gone on the day of its change stops the run; dbt ends it where it began."
-        draft.note(note, "on_delete")
+        draft.note(
+            "A key that is gone on the day of its change stops the run; dbt ends it where it began.", "on_delete"
+        )
     elif kind == "bigint":
         draft.put("snapshot.taken_at", "unix_timestamp()", "Of a deleted key, in the unit of updated_at: seconds?")
 

@@ -25,6 +25,7 @@ from sqlglot.errors import SqlglotError
 from scdgen import sql
 from scdgen.compile.compile import render
 from scdgen.errors import UsageError, nearest
+from scdgen.init.guess import is_load_time
 from scdgen.model.load import load_spec_text
 from scdgen.model.spec import Source, Spec
 from scdgen.sql.tokens import DIALECT, tokens
@@ -155,7 +156,7 @@ def parse_columns(text: str | None) -> dict[str, str]:
     {'id': 'int', 'price': 'decimal(10,2)'}
     """
     found: dict[str, str] = {}
-    for part in split_list(text or ""):
+    for part in split_columns(text or ""):
         name, colon, kind = (piece.strip() for piece in part.partition(":"))
         if not colon or not name or not kind:
             raise UsageError(
@@ -182,19 +183,36 @@ def to_spark_type(kind: str, where: str) -> str:
     """
     kind = to_spark(kind)
     named = data_type(check_type(kind, where))
-    return kind if "<" in named else named.lower()
+    return kind if "<" in named else to_option(named)
 
 
-def split_list(text: str) -> list[str]:
-    """Split at the commas outside brackets.
+def to_option(kind: str) -> str:
+    """Return a type as an option has it: in lower case, but for the names of fields."""
+    return kind if "<" in kind else kind.lower()
 
-    >>> split_list("a, decimal(10,2), struct<b:int,c:int>")
-    ['a', 'decimal(10,2)', 'struct<b:int,c:int>']
+
+def warn_of_load_time(draft: Draft, option: str, name: str) -> None:
+    """Say that the time that orders rows may be that of their arrival, if it has such a name."""
+    if is_load_time(name):
+        why = "its name is that of a time of loading; if so, a late row counts as the newest"
+        draft.warnings.append(f"{option} {name}: {why}. Order by the time of the source")
+
+
+def split_columns(text: str) -> list[str]:
+    """Split a list at its commas, not at those of types, rules and texts.
+
+    >>> split_columns("a decimal(10,2) COMMENT 'x, y', b map<int,int>, CONSTRAINT c EXPECT (a < 5), d int")
+    ["a decimal(10,2) COMMENT 'x, y'", 'b map<int,int>', 'CONSTRAINT c EXPECT (a < 5)', 'd int']
     """
-    parts, depth = [""], 0
+    parts, opened, quote = [""], "", ""
     for character in text:
-        depth += (character in "(<[") - (character in ")>]")
-        if character == "," and depth == 0:
+        if quote or character in "'\"`":
+            quote = "" if character == quote else quote or character
+        elif character == "(" or (character == "<" and "(" not in opened):
+            opened += character
+        elif opened and character == {"(": ")", "<": ">"}[opened[-1]]:
+            opened = opened[:-1]
+        if character == "," and not opened and not quote:
             parts.append("")
         else:
             parts[-1] += character

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from scdgen import sql
@@ -17,6 +16,7 @@ from scdgen.facts.columns import cast
 from scdgen.init.data import (
     Sample,
     Seen,
+    begin_draft,
     draft_from_sample,
     find_forms,
     find_time,
@@ -25,11 +25,9 @@ from scdgen.init.data import (
     leave_load_times_untracked,
     put_history,
     put_likely_keys,
-    put_relation,
-    put_target,
     warn_of_truncates,
 )
-from scdgen.init.draft import Draft, quote_column
+from scdgen.init.draft import Draft, quote_column, to_option
 from scdgen.sql.dates import find_epoch
 from scdgen.sql.types import struct_fields, struct_type
 
@@ -122,13 +120,8 @@ def draft_from_data(
     names = {c.name for c in found.columns} if found is not None else set()
     if found is None or found.time is None or not names.issuperset([*keys, *given]):
         return draft_from_sample(sample, target, pattern, feed, keys, given, date_format, effective_at)
-    kind = "table" if sample.format is None else "from"
-    draft = Draft(header=[f"Drafted by scdgen init --{kind} {sample.origin}; check each comment with Guessed."])
-    draft.left_out, draft.left_title = [*sample.left_out, *found.left_out], "Left out:"
-    entity = re.sub(r"\W+", "_", Path(sample.origin).stem if kind == "from" else sql.split_name(sample.origin)[-1])
-    put_target(draft, sample, target, pattern, entity)
-    draft.put("pattern", pattern)
-    put_relation(draft, replace(sample, shape=found.shape))
+    draft, entity = begin_draft(replace(sample, shape=found.shape), target, pattern)
+    draft.left_out += found.left_out
     if found.before and found.shape:
         draft.notes[("source", "schema")] = [
             "before and after have one shape, also in a file where one of them is NULL."
@@ -213,7 +206,7 @@ def _put_columns(draft: Draft, columns: Sequence[Seen], found: Feed, given: Mapp
     """Write the columns; a delete has only the values before it, of which the keys are all that counts."""
     listed: dict[str, Any] = {}
     for c in columns:
-        kind, read = given.get(c.name) or (c.type if "<" in c.type else c.type.lower()), c.read
+        kind, read = given.get(c.name) or to_option(c.type), c.read
         if c.name in draft.options["keys"] and c.name in found.before:
             read = f"coalesce({c.read}, {found.before[c.name]})"
         listed[c.name] = {"type": kind, "from": read} if read is not None else kind

@@ -11,9 +11,8 @@ from sqlglot.errors import SqlglotError
 
 from scdgen import sql
 from scdgen.errors import quoted
-from scdgen.init.draft import Draft, read_select
+from scdgen.init.draft import Draft, read_select, warn_of_load_time
 from scdgen.init.flows import NAME, Clause, Flow, Pipeline, plain_name
-from scdgen.init.guess import is_load_time
 from scdgen.sql.tokens import DIALECT
 
 _SOURCE = re.compile(
@@ -53,7 +52,7 @@ def put_source(draft: Draft, pipeline: Pipeline, place: str, flow: Flow) -> None
         _put_relation(draft, pipeline, flow, put)
         first, *others = flow.sequence
         put("effective_at", first, f"From {flow.label(Clause.SEQUENCE)}.")
-        _warn_of_load_time(draft, flow, first)
+        warn_of_load_time(draft, flow.label(Clause.SEQUENCE), first)
         if others:
             put("sequence_by", others)
         for clause, option in _CONDITIONS.items():
@@ -64,13 +63,6 @@ def put_source(draft: Draft, pipeline: Pipeline, place: str, flow: Flow) -> None
         draft.left_out.append(f"{flow.label(Clause.ONCE)}: {again}")
     if flow.comment:
         draft.left_out.append("COMMENT: the text on a flow; a table has description")
-
-
-def _warn_of_load_time(draft: Draft, flow: Flow, first: str) -> None:
-    """Say that the time that orders rows may be that of their arrival."""
-    if is_load_time(first):
-        why = "its name is that of a time of loading; if so, a late row counts as the newest"
-        draft.warnings.append(f"{flow.label(Clause.SEQUENCE)} {first}: {why}. Order by the time of the source")
 
 
 def _put_relation(draft: Draft, pipeline: Pipeline, flow: Flow, put: _Put, clause: Clause = Clause.FROM) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError
-from scdgen.init.draft import split_list
+from scdgen.init.draft import split_columns
 from scdgen.sql.tokens import split_list as split_expressions
 
 _PART = r"(?:`[^`]+`|[\w-]+)"
@@ -53,9 +53,7 @@ class Columns:
     """A list of columns, or all but those in the list."""
 
     names: tuple[str, ...]
-    """As written, without quotes."""
     all_but: bool
-    """Whether all columns but these are meant."""
 
     def same_as(self, other: Columns | None) -> bool:
         """Whether another list means the same columns."""
@@ -69,17 +67,13 @@ class Flow:
     """One flow into a table."""
 
     file: str
-    """The file that it is in, for messages."""
     name: str | None
-    """Its own name, if it has one."""
     target: str
     """The table that it writes, as written."""
     clauses: dict[Clause, str]
     """A clause of the SQL statement -> its text without comments; empty for ``IGNORE NULL UPDATES`` of all columns."""
     places: dict[Clause, Place]
-    """The place of each clause."""
     place: Place
-    """The place of the flow itself."""
     names: Mapping[Clause, str] = field(default_factory=dict)
     """A clause -> the argument that it is in Python; empty for SQL."""
     function: str | None = None
@@ -152,7 +146,7 @@ class Flow:
         listed = but[1] if but else text
         inner = listed[1:-1] if listed.startswith("(") and listed.endswith(")") else listed
         names = []
-        for part in split_list(inner):
+        for part in split_columns(inner):
             bare = sql.expression(self.expression(clause, part)).bare
             if bare is None:
                 raise self.wrong(clause, f"'{part}' is not a column; {_TWO_LISTS}")
@@ -169,9 +163,7 @@ class TargetTable:
     columns: dict[str, dict[str, Any]] = field(default_factory=dict)
     """A column -> its options in a spec; empty if the statement lists none."""
     description: str | None = None
-    """The comment on the table."""
     table: dict[str, Any] = field(default_factory=dict)
-    """Options of the spec's ``table``."""
     expectations: list[dict[str, str]] = field(default_factory=list)
     """Rules for rows, with the options of the spec's ``expectations``."""
     left_out: list[str] = field(default_factory=list)
@@ -189,9 +181,7 @@ class Pipeline:
     """The flows of a file in their order, and what else it says about their tables."""
 
     file: str
-    """The path of the file, for messages."""
     flows: list[Flow] = field(default_factory=list)
-    """The flows of AUTO CDC in the file."""
     tables: dict[str, TargetTable] = field(default_factory=dict)
     """The name of a table in lower case -> what its statement says."""
     views: dict[str, str | None] = field(default_factory=dict)

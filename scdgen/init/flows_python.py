@@ -55,7 +55,6 @@ _OF_TABLES = {
 }  # fmt: skip
 _GIVE = "write dp.create_auto_cdc_flow(…) or dp.create_auto_cdc_from_snapshot_flow(…)"
 _TEXT = "is not text that can be read without running the file; write it as text"
-_LONGEST = 10_000  # characters of a text that is put together
 _T = TypeVar("_T")
 
 
@@ -123,13 +122,13 @@ class _File:
             case ast.Dict(keys, values):
                 return {self._value(key): self._value(item) for key, item in zip(keys, values, strict=True) if key}
             case ast.JoinedStr(parts):
-                return _short("".join(str(self._value(part)) for part in parts))
+                return "".join(str(self._value(part)) for part in parts)
             case ast.FormattedValue(inner, -1, None):
                 return self._value(inner)
             case ast.BinOp(left, ast.Add(), right):
                 one, two = self._value(left), self._value(right)
                 if isinstance(one, str) and isinstance(two, str):
-                    return _short(one + two)
+                    return one + two
         raise _UnknownError
 
     def read(self, node: ast.expr, kind: type[_T] | tuple[type[_T], ...], argument: str, instead: str) -> _T:
@@ -187,13 +186,6 @@ def _changed_name(node: ast.AST) -> str | None:
     return None
 
 
-def _short(text: str) -> str:
-    """Return a text that names or describes something; a longer one may be made to fill the memory."""
-    if len(text) > _LONGEST:
-        raise _UnknownError
-    return text
-
-
 def _name_of(node: ast.expr) -> str:
     """Return the last part of a name, such as ``col`` of ``F.col``; empty for anything else."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
@@ -241,13 +233,13 @@ def _read_flow(file: _File, call: ast.Call, function: str) -> Flow:
     snapshot = function in _SNAPSHOTS
     known, first = (_OF_BOTH, _FIRST[:3]) if snapshot else (_OF_CHANGES, _FIRST)
     given = _arguments(file, call, first, known)
-    place = Place(call.lineno, call.col_offset + 1, function)
     clauses: dict[Clause, str] = {}
     places: dict[Clause, Place] = {}
 
-    def put(clause: Clause, argument: str, text: str) -> None:
-        clauses[clause] = text
-        places[clause] = Place(given[argument].lineno, given[argument].col_offset + 1, argument)
+    def put(clause: Clause, argument: str, text: str | None) -> None:
+        places[clause] = _place_of(given[argument], argument)
+        if text is not None:
+            clauses[clause] = text
 
     for argument in ("target", "source", "keys"):
         if argument not in given:
@@ -255,11 +247,9 @@ def _read_flow(file: _File, call: ast.Call, function: str) -> Flow:
     target = file.read(given["target"], str, "target", _TEXT)
     # A snapshot may come from a function, whose table is not known without running it.
     made_by = _find_function(file, given["source"]) if snapshot else None
-    if made_by is None:
-        source = file.read(given["source"], str, "source", f"{_TEXT}, the name of a table")
-        put(Clause.SNAPSHOT if snapshot else Clause.FROM, "source", source)
-    else:
-        places[Clause.SNAPSHOT] = Place(given["source"].lineno, given["source"].col_offset + 1, "source")
+    named = f"{_TEXT}, the name of a table"
+    source = file.read(given["source"], str, "source", named) if made_by is None else None
+    put(Clause.SNAPSHOT if snapshot else Clause.FROM, "source", source)
     put(Clause.KEYS, "keys", file.columns(given["keys"], "keys"))
     # Read single expressions, then lists, which may also say what they leave out.
     for argument, clause in _EXPRESSIONS.items():
@@ -276,14 +266,19 @@ def _read_flow(file: _File, call: ast.Call, function: str) -> Flow:
     if ignores and Clause.NULLS not in clauses:
         put(Clause.NULLS, "ignore_null_updates", "")
     if "stored_as_scd_type" in given:
-        text = str(file.read(given["stored_as_scd_type"], (int, str), "stored_as_scd_type", "is not 1 or 2; write one"))
-        text = text.upper()
+        stored = file.read(given["stored_as_scd_type"], (int, str), "stored_as_scd_type", "is not 1 or 2; write one")
+        text = str(stored).upper()
         put(Clause.STORED, "stored_as_scd_type", f"SCD TYPE {text}" if text.isdigit() else text)
     name = file.read(given["name"], str, "name", _TEXT) if "name" in given else None
     if "once" in given:
-        places[Clause.ONCE] = Place(given["once"].lineno, given["once"].col_offset + 1, "once")
+        put(Clause.ONCE, "once", None)
     once = "once" in given and _is_true(file, given, "once")
+    place = _place_of(call, function)
     return Flow(file.path, name, plain_name(target), clauses, places, place, _NAMES, made_by, once)
+
+
+def _place_of(node: ast.expr, label: str) -> Place:
+    return Place(node.lineno, node.col_offset + 1, label)
 
 
 def _is_true(file: _File, given: Mapping[str, ast.expr], argument: str) -> bool:

@@ -18,7 +18,7 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError, quoted
-from scdgen.init.draft import read_select, strip_comments
+from scdgen.init.draft import read_select, split_columns, strip_comments, to_option
 from scdgen.init.flows import NAME, Clause, Flow, Pipeline, Place, TargetTable, plain_name, unmapped_table_option
 from scdgen.sql.tokens import DIALECT, split_list, split_tokens, tokens
 
@@ -219,27 +219,6 @@ def _in_brackets(text: str) -> str:
     raise ValueError("a bracket is not closed")
 
 
-def split_columns(text: str) -> list[str]:
-    """Split the columns of a table at the commas between them, not at those of types, rules and comments.
-
-    >>> split_columns("a decimal(10,2) COMMENT 'x, y', b map<int,int>, CONSTRAINT c EXPECT (a < 5), d int")
-    ["a decimal(10,2) COMMENT 'x, y'", 'b map<int,int>', 'CONSTRAINT c EXPECT (a < 5)', 'd int']
-    """
-    parts, opened, quote = [""], "", ""
-    for character in text:
-        if quote or character in "'\"`":
-            quote = "" if character == quote else quote or character
-        elif character == "(" or (character == "<" and "(" not in opened):
-            opened += character
-        elif opened and character == {"(": ")", "<": ">"}[opened[-1]]:
-            opened = opened[:-1]
-        if character == "," and not opened and not quote:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts if part.strip()]
-
-
 def read_columns(table: TargetTable, listed: str) -> None:
     """Read the columns of a table and the rules for its rows, as in CREATE TABLE.
 
@@ -266,7 +245,7 @@ def read_columns(table: TargetTable, listed: str) -> None:
 def _read_column(table: TargetTable, column: exp.ColumnDef) -> dict[str, Any]:
     """Return the options of a column, and note what a spec does not have."""
     kind = column.args["kind"].sql(dialect=DIALECT)
-    options: dict[str, Any] = {"type": kind if "<" in kind else kind.lower()}
+    options: dict[str, Any] = {"type": to_option(kind)}
     for constraint in column.constraints:
         found = constraint.kind
         if isinstance(found, exp.NotNullColumnConstraint) and not found.args.get("allow_null"):

@@ -279,8 +279,8 @@ def test_expression_for_the_other_century_is_right(spark: Any) -> None:
 
 
 CELLS = {
-    "INT": "1 -2 +3", "BIGINT": "2147483648 1", "DECIMAL(20, 0)": "12345678901234567890 1",
-    "DOUBLE": "1.5 2 3e5 .5 5. NaN",
+    "INT": "1 -2 3", "DECIMAL(18, 2)": "49.90 -0.10 1234567.00", "BIGINT": "2147483648 1",
+    "DECIMAL(20, 0)": "12345678901234567890 1", "DOUBLE": "1.5 2 3e5 .5 5. NaN",
     "STRING": "2024-13-01 2024-01-01", "DATE": "2024-01-01 2024-02-29", "BOOLEAN": "true FALSE",
     "TIMESTAMP": "2024-01-01T10:00:00Z 2024-01-01 2024-02-01T10:00:00.5+01:00 2024-02-01T10:00",
 }  # fmt: skip

@@ -56,32 +56,6 @@ def spec_of(capsys: pytest.CaptureFixture[str], folder: Path, text: str, *option
     return load_spec_text(out)
 
 
-def test_flow_of_the_documentation(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """With the types, nothing of it is a guess."""
-    status, out, err = draft(capsys, tmp_path, FLOW, "--columns", TYPES)
-    assert (status, err) == (0, "")
-    assert "guess" not in out
-    spec = load_spec_text(out)
-    assert (spec.target, spec.pattern, spec.source.table) == ("main.crm.users", "scd2", "main.crm.users_cdf")
-    assert (spec.source.effective_at, spec.source.delete_when) == ("sequenceNum", 'operation = "DELETE"')
-    assert spec.keys == ("userId",)
-    assert {name: (column.type, column.track) for name, column in spec.columns.items()} == {
-        "userId": ("INT", True), "name": ("STRING", True), "city": ("STRING", False),
-    }  # fmt: skip
-    history = spec.history
-    assert (history.type, history.valid_from, history.valid_to, history.is_current) == (
-        "bigint", "__START_AT", "__END_AT", None,
-    )  # fmt: skip
-
-
-def test_example_of_the_page(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    cases = Path("tests/cases/auto_cdc").absolute()
-    monkeypatch.chdir(cases)
-    columns = "userId:int,name:string,city:string,sequenceNum:bigint"
-    expected = (cases / "users.yml").read_text()
-    assert run(capsys, "init", "--auto-cdc", "users.sql", "--columns", columns) == (0, expected, "")
-
-
 def test_apply_changes_of_the_documentation(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Type 1 keeps the sequence as a column, which orders changes across batches."""
     spec = spec_of(capsys, tmp_path, CHANGES, "--columns", TYPES)
@@ -222,20 +196,5 @@ def test_clause_without_option_is_named(
     load_spec_text(out)
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (("--columns", "c:int"), "--columns c: the statement's COLUMNS does not list it; add it there or remove it\n"),
-        (("--keys", "a"), "--keys: goes with data alone; a flow of AUTO CDC says it itself\n"),
-        (("--dbt", "a"), "--dbt and --auto-cdc exclude each other; give one\n"),
-    ],
-)
-def test_wrong_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path, options: tuple[str, ...], says: str) -> None:
-    assert draft(capsys, tmp_path, LISTED, *options) == (2, "", says)
-
-
-def test_missing_file_and_other_target(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    missing = tmp_path / "none.sql"
-    message = f"{missing}: no such file; give the path of one\n"
-    assert run(capsys, "init", "--auto-cdc", missing) == (2, "", message)
+def test_other_target(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert spec_of(capsys, tmp_path, LISTED, "--target", "a.b").target == "a.b"

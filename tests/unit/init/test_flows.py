@@ -122,7 +122,6 @@ def test_text_of_constants_is_known(capsys: pytest.CaptureFixture[str], tmp_path
         f"T = 'a.t'\nT = 'a.u'\n{FLOW.format('T')}",
         f"A = B\nB = A\n{FLOW.format('A')}",
         f"A = [B]\nB = [A]\n{FLOW.format('A')}",
-        "A0 = 'aaaaaaaaaa'\n" + "".join(f"A{n + 1} = A{n} + A{n}\n" for n in range(60)) + FLOW.format("A60"),
         FLOW.format("spark.conf.get('t')"),
         FLOW.format("{[1]: 2}"),
     ],

@@ -13,26 +13,6 @@ from scdgen.init.draft import Draft
 from tests.unit.test_cli import run
 
 
-@pytest.mark.parametrize(
-    ("args", "says"),
-    [
-        ([], "nothing to begin from; give --from PATH, --table NAME, --dbt FILE or --auto-cdc FILE"),
-        (["--from", "a.csv", "--table", "b"], "--from and --table exclude each other; give one"),
-        (["--dbt", "a", "--keys", "b"], "--keys: goes with data alone"),
-        (["--from", "a.csv", "--name", "b"], "--name: chooses a snapshot of a dbt project"),
-        (["--dbt", "a", "--target", "a.b.c.d"], "--target: 'a.b.c.d' has 4 parts"),
-        (["--dbt", "nowhere.json"], "nowhere.json: no such file"),
-        (["--from", "nowhere.csv"], "nowhere.csv: no such file"),
-        (["--dbt", "a", "--columns", "a"], "--columns a: is not a name and type; write it as name:type"),
-        (["--dbt", "a", "--columns", "a:b"], "'b' is not a Spark data type"),
-    ],
-)
-def test_wrong_usage_is_one_line(capsys: pytest.CaptureFixture[str], args: list[str], says: str) -> None:
-    status, out, err = run(capsys, "init", *args)
-    assert (status, out) == (2, "")
-    assert says in err and err.count("\n") == 1, err
-
-
 def test_out_overwrites_only_with_force(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     data, out = tmp_path / "orders.csv", tmp_path / "specs" / "orders.yml"
     data.write_text("id,name\n1,a\n2,b\n")

@@ -81,19 +81,6 @@ def test_dbt_draft_takes_columns_from_data(here: Called) -> None:
     assert kinds == {"ID": "STRING", "name": "STRING"}, "of the data, the types of what the SELECT lists"
 
 
-def test_source_without_a_key_is_refused(here: Called) -> None:
-    Path("empty.csv").write_text("id,name\n")
-    status, _, err = here("init", "--from", "empty.csv", "--feed", "snapshot")
-    assert (status, err) == (2, "empty.csv: cannot guess the keys from 0 rows; give --keys A,B\n")
-    assert (
-        load_spec_text(here("init", "--from", "empty.csv", "--keys", "id", "--feed", "snapshot")[1]).columns["id"].type
-        == "STRING"
-    )
-    Path("same.csv").write_text("a,b\n1,x\n1,y\n2,x\n2,y\n".replace("x", "0.5").replace("y", ""))
-    status, _, err = here("init", "--from", "same.csv", "--feed", "snapshot")
-    assert (status, err) == (2, "same.csv: cannot guess the keys from 4 rows; give --keys A,B\n")
-
-
 def test_draft_has_the_options_of_the_file(here: Called) -> None:
     text = "Kunde;Ort;Betrag;changed_at\n007;Köln;12,50;01.02.2024 08:00\n008;Wien;;13.02.2024 08:00\n"
     for encoding, options in (

@@ -1,0 +1,25 @@
+"""``scdgen schema``: the JSON Schema of a spec."""
+
+from __future__ import annotations
+
+import click
+
+from scdgen.cli.options import common_options
+
+
+@click.command()
+@common_options
+def schema(debug: bool) -> None:
+    """Print the JSON Schema of a spec, for editors. Needs no Spark and no Java.
+
+    \b
+    Example:  scdgen schema > scdgen.schema.json
+              then, as the first line of a spec:
+              # yaml-language-server: $schema=scdgen.schema.json
+    """
+    from scdgen.model.reference import render_schema
+
+    click.echo(render_schema(), nl=False)
+
+
+COMMANDS = (schema,)
