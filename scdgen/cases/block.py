@@ -19,16 +19,11 @@ Row = tuple[Any, ...]
 _CELL = re.compile(r"\s*(?:'((?:[^']|'')*)'\s*(\||$)|([^|]*)(\||$))")
 _READ: dict[str, Callable[[str], Any]] = {
     "string": str,
-    "tinyint": int,
-    "smallint": int,
-    "int": int,
-    "bigint": int,
-    "float": float,
-    "double": float,
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), int),
+    **dict.fromkeys(("float", "double"), float),
     "decimal": Decimal,
     "date": dt.date.fromisoformat,
-    "timestamp": dt.datetime.fromisoformat,
-    "timestamp_ntz": dt.datetime.fromisoformat,
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), dt.datetime.fromisoformat),
     "boolean": {"true": True, "false": False}.__getitem__,
 }
 
@@ -78,14 +73,11 @@ def read_cell(cell: str, kind: str, name: str) -> Any:
             if kind in KINDS:
                 return canonical(load(cell))
             return read_nested(cell, kind, lambda text, inside: read_cell(text, inside, name))
-        except CaseError:
-            raise
         except (ValueError, RecursionError) as error:
             raise CaseError(f"column '{name}': {error}") from error
     read = _READ.get(kind.lower().split("(")[0])
     if read is None:
-        listed = ", ".join([*_READ, *KINDS])
-        raise CaseError(f"column '{name}': type '{kind}' is not for cases; use one of {listed}")
+        raise CaseError(f"column '{name}': type '{kind}' is not for cases; use one of {', '.join([*_READ, *KINDS])}")
     try:
         return read(cell)
     except (ValueError, KeyError, ArithmeticError) as error:

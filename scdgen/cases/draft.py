@@ -43,8 +43,8 @@ class Rows:
 
         Columns and rows that a cell cannot hold are left out; text stays text, whatever it may be converted to.
         """
-        kept = [(name, _kind_of(kind, values), values) for name, kind, values in columns]
-        kept = [(name, kind, values) for name, kind, values in kept if is_readable(kind)]
+        typed = ((name, _kind_of(kind, values), values) for name, kind, values in columns)
+        kept = [column for column in typed if is_readable(column[1])]
         rows = [row for row in zip(*(values for *_, values in kept), strict=True) if not any(map(_has_lines, row))]
         return Rows({name: kind for name, kind, _ in kept}, rows[:MOST_ROWS])
 
@@ -53,10 +53,7 @@ class Rows:
         needed, known = read_columns(spec), source_types(spec)
         types = {name: known.get(name.lower(), kind) for name, kind in self.types.items()}
         kept = [(place, name) for place, name in enumerate(types) if name.lower() in needed]
-        rows = [
-            tuple(cut(row[place], types[name]) if is_nested(types[name]) else row[place] for place, name in kept)
-            for row in self.rows
-        ]
+        rows = [tuple(cut(row[place], types[name]) for place, name in kept) for row in self.rows]
         return Rows({name: types[name] for _, name in kept}, rows)
 
 
@@ -72,16 +69,12 @@ def _has_lines(value: Any) -> bool:
 
 
 def draft_cases(spec: Spec, file: Path, data: Rows | None) -> str:
-    """Return the text of a file of cases, with what the spec makes of the rows today, if duckdb is installed.
+    """Return the text of ``file``, with what the spec makes of rows of its source today, if duckdb is installed.
 
-    Args:
-        spec: a spec that has been read from its file.
-        file: where the text will be.
-        data: rows of the source; without them, or if the spec refuses them, they are made up.
+    Without ``data``, or if the spec refuses them, the rows are made up. The spec has been read from its file.
     """
     place = Path(os.path.relpath(spec.origin, file.parent)).as_posix()
-    needed = _list_needed(spec)
-    types = {name: _guess_type(spec, name) for name in needed}
+    types = {name: _guess_type(spec, name) for name in _list_needed(spec)}
     made_up = Rows(types, [tuple(map(_value_of, types.values()))])
     given = [*([data.of_spec(spec)] if data and data.rows else []), made_up, Rows(types, [])]
     if has_duckdb():
@@ -133,9 +126,7 @@ def _write(spec: Spec, rows: Rows, place: str, remark: str, expect: str | None =
 def _lines(spec: Spec, rows: Rows, place: str, remark: str, expect: str | None) -> Iterator[str]:
     if remark:
         yield f"# A first case: {remark}."
-    yield f"spec: {place}"
-    yield "cases:"
-    yield "- name: the first rows"
+    yield from (f"spec: {place}", "cases:", "- name: the first rows")
     # Columns are text unless the spec or a schema says otherwise.
     known = source_types(spec)
     if any(kind.lower() != known.get(name.lower(), "string").lower() for name, kind in rows.types.items()):
@@ -149,25 +140,25 @@ def _lines(spec: Spec, rows: Rows, place: str, remark: str, expect: str | None) 
         for alias, joined in spec.source.join.items():
             kinds = _list_joined(spec, alias)
             yield f"    {joined.table}: {', '.join(f'{name} {kind.lower()}' for name, kind in kinds.items())}"
+    yield "  batches:"
+    for number, line in enumerate(_batch_lines(spec, rows, expect)):
+        yield f"  {'  ' if number else '- '}{line}"
+
+
+def _batch_lines(spec: Spec, rows: Rows, expect: str | None) -> Iterator[str]:
     # Give each param that a run needs a value of its type.
-    params = {name: _value_of(spec.params[name].type) for name, _ in param_variables(spec)[1]}
-    begin = "- "
-    if params:
-        yield f"  batches:\n  {begin}params: {{{', '.join(f'{name}: {value}' for name, value in params.items())}}}"
-        begin = "  "
-    else:
-        yield "  batches:"
+    if params := [f"{name}: {_value_of(spec.params[name].type)}" for name, _ in param_variables(spec)[1]]:
+        yield f"params: {{{', '.join(params)}}}"
     if spec.source.join:
-        yield f"  {begin}tables:"
+        yield "tables:"
         for alias, joined in spec.source.join.items():
-            yield f"      {joined.table}: |"
-            yield f"        {' | '.join(_list_joined(spec, alias))}"
+            yield from (f"  {joined.table}: |", f"    {' | '.join(_list_joined(spec, alias))}")
     else:
-        yield f"  {begin}rows: |"
-        yield from (f"      {line}" for line in format_block(list(rows.types), rows.rows).splitlines())
+        yield "rows: |"
+        yield from (f"  {line}" for line in format_block(list(rows.types), rows.rows).splitlines())
     if expect is not None:
-        yield "    expect: |"
-        yield from (f"      {line}" for line in expect.splitlines())
+        yield "expect: |"
+        yield from (f"  {line}" for line in expect.splitlines())
 
 
 def _list_needed(spec: Spec) -> list[str]:
@@ -201,9 +192,8 @@ def _guess_type(spec: Spec, name: str) -> str:
         if (sql.expression(spec.column_source(column)).bare or "").lower() == name.lower():
             return _kind_of(option.type, ()) if is_readable(option.type) else "string"
     times = {column for _, text in time_texts(spec) for column in sql.expression(text).columns}
-    if name.lower() not in times:
-        return "string"
-    return spec.history.type if spec.keeps_history else "timestamp"
+    kind = spec.history.type if spec.keeps_history else "timestamp"
+    return kind if name.lower() in times else "string"
 
 
 def _value_of(kind: str) -> str:

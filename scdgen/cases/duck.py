@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from scdgen.cases.block import Row, read_cell
-from scdgen.cases.nested import canonical, is_nested
+from scdgen.cases.nested import canonical_rows, is_nested
 from scdgen.cases.play import STORED, Given, stored_statements
 from scdgen.duck.database import Database, Merged
 from scdgen.model.spec import Spec
@@ -21,70 +21,51 @@ _KINDS = {
 
 
 class DuckWorld:
-    """A database with the tables of one case."""
+    """A :class:`scdgen.cases.play.World`: a database with the tables of one case."""
 
     def __init__(self) -> None:
         self.database = Database()
 
     def put(self, name: str, given: Given) -> None:
-        """See :class:`scdgen.cases.play.World`."""
-        columns, rows = given.block.columns, given.block.rows
-        nested = {name: given.types[name] for name in columns if is_nested(given.types[name])}
-        typed = [
-            tuple(
-                read_cell(cell, nested[name], name) if name in nested and cell is not None else cell
-                for name, cell in zip(columns, row, strict=True)
-            )
-            for row in rows
-        ]
-        self.database.put_text(name, given.types, columns, typed, nested)
+        columns = given.block.columns
+        nested = {column: given.types[column] for column in columns if is_nested(given.types[column])}
+
+        def value(cell: str | None, column: str) -> Any:
+            return cell if cell is None or column not in nested else read_cell(cell, nested[column], column)
+
+        rows = [tuple(map(value, row, columns)) for row in given.block.rows]
+        self.database.put_text(name, given.types, columns, rows, nested)
 
     def store(self, spec: Spec, given: Given) -> None:
-        """See :class:`scdgen.cases.play.World`."""
         self.put(STORED, given)
         self.database.execute(stored_statements(spec, given))
 
     def run(self, spec: Spec, source: Given | None, params: Mapping[str, Any], infer: bool) -> Merged:
-        """See :class:`scdgen.cases.play.World`."""
-        if source is not None:
-            self.put(_SOURCE, source)
-        return self.database.run(spec, _SOURCE if source is not None else None, params, infer)
+        return self.database.run(spec, self._put_source(source), params, infer)
 
     def plan(self, spec: Spec, source: Given | None, params: Mapping[str, Any]) -> Mapping[str, int]:
-        """See :class:`scdgen.cases.play.World`."""
+        return self.database.plan(spec, self._put_source(source), params)
+
+    def _put_source(self, source: Given | None) -> str | None:
         if source is not None:
             self.put(_SOURCE, source)
-        return self.database.plan(spec, _SOURCE if source is not None else None, params)
+        return None if source is None else _SOURCE
 
     def read(self, query: str) -> tuple[dict[str, str], list[Row]]:
-        """See :class:`scdgen.cases.play.World`."""
         types, rows = self.database.query(query)
         kinds = {name: _kind_of(kind) for name, kind in types.items()}
-        nested = [is_nested(kind) for kind in kinds.values()]
-        if any(nested):
-            rows = [
-                tuple(
-                    canonical(value) if inside and value is not None else value
-                    for value, inside in zip(row, nested, strict=True)
-                )
-                for row in rows
-            ]
-        return kinds, rows
+        return kinds, canonical_rows(rows, kinds.values())
 
     def columns(self, name: str) -> list[str]:
-        """See :class:`scdgen.cases.play.World`."""
         return list(self.database.columns(name))
 
     def find_failures(self, spec: Spec) -> list[str]:
-        """See :class:`scdgen.cases.play.World`."""
         return self.database.find_failures(spec)
 
     def execute(self, statements: Iterable[str]) -> None:
-        """See :class:`scdgen.cases.play.World`."""
         self.database.execute(statements)
 
     def clear(self) -> None:
-        """See :class:`scdgen.cases.play.World`."""
         self.database.clear()
 
 

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
-from pydantic.fields import FieldInfo
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
@@ -49,16 +59,14 @@ class Again(Model):
     error: str | None = None
     off: bool = False
 
-    @model_validator(mode="before")
-    @classmethod
-    def _is_off(cls, given: Any) -> Any:
-        return {"why": "it is not loaded again", "off": True} if given is False else given
-
     @model_validator(mode="after")
     def _one(self) -> Again:
         if not self.off and (self.table is None) == (self.error is None):
             raise ValueError("takes either 'table' or 'error'")
         return self
+
+
+_ONCE = {"why": "it is not loaded again", "off": True}
 
 
 class Batch(Model):
@@ -73,7 +81,7 @@ class Batch(Model):
     table: str | None = Field(default=None, validation_alias=AliasChoices("table", "expect"))
     counts: dict[str, int] | None = None
     error: str | None = None
-    again: Again | None = None
+    again: Annotated[Again | None, BeforeValidator(lambda given: _ONCE if given is False else given)] = None
 
     @model_validator(mode="after")
     def _refused(self) -> Batch:
@@ -121,9 +129,9 @@ class Case(Model):
 
     @model_validator(mode="after")
     def _whole(self) -> Case:
-        good = [batch for batch in self.batches if batch.error is None]
         if self.spec is None:
             return self
+        good = [batch for batch in self.batches if batch.error is None]
         if not re.fullmatch("[a-z][a-z0-9_]*", self.name):
             raise ValueError("the name is that of a table; write small letters, digits and _")
         if not good:
@@ -132,16 +140,10 @@ class Case(Model):
             raise ValueError("has no 'table': the last batch, or the case, says what the table is in the end")
         return self
 
-    def of_file(self, spec: Spec) -> Case:
-        """Return the case with the spec of a file."""
+    def of_file(self, spec: Spec, mistake: CaseError | None = None) -> Case:
+        """Return the case with the spec of a file, and with a mistake for which it alone is not played."""
         case = self.model_copy()
-        case._spec = spec
-        return case
-
-    def with_mistake(self, mistake: CaseError) -> Case:
-        """Return the case with a mistake of its SQL, for which it alone is not played."""
-        case = self.model_copy()
-        case._mistake = mistake
+        case._spec, case._mistake = spec, mistake
         return case
 
     @property
@@ -157,9 +159,8 @@ class Case(Model):
     @property
     def fact_table(self) -> str:
         """The table whose rows are ``facts``."""
-        if self._spec and self._spec.members.inferred:
-            return self._spec.members.inferred.fact
-        return f"{self.target}_facts"
+        inferred = self._spec.members.inferred if self._spec else None
+        return inferred.fact if inferred else f"{self.target}_facts"
 
     @property
     def types(self) -> dict[str, str]:
@@ -170,19 +171,14 @@ class Case(Model):
     def row_types(self, batch: Batch, block: Block) -> dict[str, str]:
         """``name -> type`` of the columns of a batch's rows.
 
-        Without a schema they are those that are named, and those that the spec of a file reads besides: of the types
-        in its ``source.schema``, nested if they become nested columns, or else text.
+        Without a schema: those that are named or that the spec reads, in the types of :func:`source_types`, else text.
         """
         if self.types:
             return self.types
-        if self._spec is None:
-            return dict.fromkeys(block.columns, "string")
         spec = self.spec_of(batch)
-        named = {name.lower() for name in block.columns}
-        known = source_types(spec)
-        return {
-            name: known.get(name.lower(), "string") for name in [*block.columns, *sorted(read_columns(spec) - named)]
-        }
+        known, named = source_types(spec), {name.lower() for name in block.columns}
+        names = [*block.columns, *sorted(read_columns(spec) - named)]
+        return {name: known.get(name.lower(), "string") for name in names}
 
     def table_types(self, name: str) -> dict[str, str]:
         """``name -> type`` of the columns of another table, by its name, or by its alias in a join."""
@@ -204,20 +200,14 @@ class Case(Model):
     @property
     def stored_types(self) -> dict[str, str]:
         """``name -> type`` of the columns of a file's target."""
-        assert self._spec is not None
-        return {sql.unquote(column.name): column.type for column in pattern_of(self._spec).columns(self._spec)}
+        columns = pattern_of(self._spec).columns(self._spec) if self._spec else ()
+        return {sql.unquote(column.name): column.type for column in columns}
 
     @property
     def expected_types(self) -> dict[str, str]:
         """``name -> type`` of the cells of a file's target after a batch: those of runs are numbers of batches."""
-        assert self._spec is not None
-        return {**self.stored_types, **{name: "int" for names in run_columns(self._spec) for name in names}}
-
-    def _check_counts(self, batch: Batch) -> None:
-        known = pattern_of(self._spec).actions(self._spec) if self._spec else MERGED
-        for name in batch.counts or {}:
-            if name not in known:
-                raise CaseError(f"no count '{name}'{nearest(name, known)} (the counts: {', '.join(known)})")
+        of_runs = run_columns(self._spec) if self._spec else ()
+        return {**self.stored_types, **{name: "int" for names in of_runs for name in names}}
 
     def _check_rows(self, batch: Batch) -> None:
         """Raise :class:`CaseError` for a column of a batch that the spec of a file does not read."""
@@ -228,21 +218,18 @@ class Case(Model):
                 listed = ", ".join(sorted(read_columns(spec)))
                 raise CaseError(f"the spec reads no column '{name}'{nearest(name, used)} (it reads {listed})")
 
-    def _check_of_file(self) -> None:
+    def _check_of_file(self, whole: Spec) -> None:
         """Check what the spec of a file says of its cases. Raises :class:`CaseError`."""
-        assert self._spec is not None
         if self.given is not None:
             with located("given"):
                 # Build the statement that would store the rows, which refuses columns that it cannot fill.
-                store_rows(self._spec, pattern_of(self._spec).columns(self._spec), parse_block(self.given).columns, "t")
-        written = {parts: ".".join(parts) for parts in find_written_names(self._spec)}
+                store_rows(whole, pattern_of(whole).columns(whole), parse_block(self.given).columns, "t")
+        written = {parts: ".".join(parts) for parts in find_written_names(whole)}
         for name in self.views:
             with located("views", name):
                 if sql.split_name(name) not in written:
-                    listed = written.values()
-                    raise CaseError(
-                        f"the spec has no view of this name{nearest(name, listed)} (it has {', '.join(listed)})"
-                    )
+                    hint, listed = nearest(name, written.values()), ", ".join(written.values())
+                    raise CaseError(f"the spec has no view of this name{hint} (it has {listed})")
         for number, batch in enumerate(self.batches):
             with located("batches", number, "feed"):
                 spec = self.spec_of(batch)
@@ -273,11 +260,9 @@ class Case(Model):
         """Parse every table of the case, so that mistakes are found before anything runs."""
         of_file = self._spec is not None
         # Ask for types late, so that a mistake in them is reported at the table that needs them.
-        stored = (lambda: self.stored_types) if of_file else None
-        expected = (lambda: self.expected_types) if of_file else None
         tables: list[tuple[Location, str | None, Callable[[], dict[str, str]] | None]] = [
             (("table",), self.table, None),
-            (("given",), self.given, stored),
+            (("given",), self.given, lambda: self.stored_types),
             (("facts",), self.facts, lambda: self.fact_types),
         ]
         tables += [(("queries", i, "rows"), query.rows, None) for i, query in enumerate(self.queries)]
@@ -285,40 +270,43 @@ class Case(Model):
         if of_file:
             tables += [(("tables", name), text, partial(self.table_types, name)) for name, text in self.tables.items()]
         for i, batch in enumerate(self.batches):
-            if self.spec is not None and batch.tables.keys() != self.tables.keys():
-                listed = ", ".join(self.tables) or "none"
-                raise CaseError(f"are not those of the case, {listed}", ("batches", i, "tables"))
-            for name, text in batch.tables.items():
-                tables.append((("batches", i, "tables", name), text, partial(self.table_types, name)))
+            with located("batches", i, "tables"):
+                if self.spec is not None and batch.tables.keys() != self.tables.keys():
+                    raise CaseError(f"are not those of the case, {', '.join(self.tables) or 'none'}")
+            named = batch.tables.items()
+            tables += [(("batches", i, "tables", name), text, partial(self.table_types, name)) for name, text in named]
             if batch.rows is not None or (self.spec is not None and not self.tables):
                 tables.append((("batches", i, "rows"), batch.rows or "", lambda: self.types))
             tables.append((("batches", i, "facts"), batch.facts, lambda: self.fact_types))
-            tables.append((("batches", i, "expect" if of_file else "table"), batch.table, expected))
-            tables.append((("batches", i, "again"), batch.again.table if batch.again else None, expected))
+            tables.append((("batches", i, "expect" if of_file else "table"), batch.table, lambda: self.expected_types))
+            again = batch.again.table if batch.again else None
+            tables.append((("batches", i, "again"), again, lambda: self.expected_types))
+            known = pattern_of(self._spec).actions(self._spec) if self._spec else MERGED
             with located("batches", i, "counts"):
-                self._check_counts(batch)
+                for name in batch.counts or {}:
+                    if name not in known:
+                        raise CaseError(f"no count '{name}'{nearest(name, known)} (the counts: {', '.join(known)})")
         # Parse each table, and its cells if the types are known.
         for place, given, types in tables:
-            with located(*place):
-                block = parse_block(given) if given is not None else None
-                if block is not None and types is not None and (known := types()):
-                    block.typed(known)
-        if of_file:
-            self._check_of_file()
+            if given is not None:
+                with located(*place):
+                    block = parse_block(given)
+                    if types is not None and (known := types()):
+                        block.typed(known)
+        if self._spec:
+            self._check_of_file(self._spec)
 
     def check_sql(self) -> None:
         """Check the queries, each one SELECT, and the names of tables. Raises :class:`CaseError`."""
         for i, query in enumerate(self.queries):
             with located("queries", i, "sql"):
                 sql.query(query.sql.strip())
-        names: list[Location] = [
-            *(("tables", name) for name in self.tables),
-            *(("schemas", name) for name in self.schemas),
-        ]
-        names += [("batches", i, "tables", name) for i, batch in enumerate(self.batches) for name in batch.tables]
-        for place in names if self.spec is None else ():  # else they are aliases
-            with located(*place):
-                sql.split_name(str(place[-1]))
+        named: list[tuple[Location, Iterable[str]]] = [(("tables",), self.tables), (("schemas",), self.schemas)]
+        named += [(("batches", i, "tables"), batch.tables) for i, batch in enumerate(self.batches)]
+        for place, names in named if self.spec is None else ():  # else they are aliases
+            for name in names:
+                with located(*place, name):
+                    sql.split_name(name)
 
 
 @contextmanager
@@ -327,7 +315,20 @@ def located(*place: str | int) -> Iterator[None]:
     try:
         yield
     except (UsageError, SpecError, ValueError) as error:
-        raise CaseError(str(error), place) from error
+        raise CaseError(f"{_label(place)}: {error}", place) from error
+
+
+def _label(place: Location) -> str:
+    """Name a place of a case.
+
+    >>> _label(("batches", 0, "rows")), _label(("views", "crm.now")), _label(("queries", 1, "rows"))
+    ('batch 1: rows', 'views crm.now', 'query 2: rows')
+    """
+    first, *rest = map(str, place)
+    if first in ("batches", "queries") and rest:
+        one = {"batches": "batch", "queries": "query"}[first]
+        return ": ".join(filter(None, [f"{one} {int(rest[0]) + 1}", " ".join(rest[1:])]))
+    return " ".join([first, *rest])
 
 
 MERGED = ("inserted", "updated", "deleted", "inferred")
@@ -360,6 +361,24 @@ def merge_options(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str,
     return result
 
 
+@dataclass(frozen=True)
+class _File:
+    """A file of cases: its name, and the places in it if it is a user's."""
+
+    name: str
+    lines: Lines | None = None
+
+    def wrong(self, message: str, *place: str | int) -> CaseError:
+        """Return a mistake at a place."""
+        at = self.lines.position(place) if self.lines else ()
+        return CaseError(f"{':'.join([self.name, *map(str, at)])}: {message}")
+
+    def in_case(self, error: CaseError, document: Any, number: int) -> CaseError:
+        """Return the mistake of a case, with its place and its name or number."""
+        name = document.get("name", number) if isinstance(document, dict) else number
+        return self.wrong(f"case '{name}': {error}", "cases", number - 1, *error.field)
+
+
 def read_cases(text: str, file: str) -> list[Case | CaseError]:
     """Return every case of a list of cases with specs of their own; a wrong one is replaced by its error."""
     try:
@@ -368,7 +387,7 @@ def read_cases(text: str, file: str) -> list[Case | CaseError]:
         return [CaseError(f"{file}: not valid YAML: {error}")]
     if not isinstance(listed, list) or not listed:
         return [CaseError(f"{file}: a case file is a list of cases, each beginning with '- name:'")]
-    return [_read_case(document, number, file, None) for number, document in enumerate(listed, 1)]
+    return [_read_case(document, number, _File(file), None) for number, document in enumerate(listed, 1)]
 
 
 # The fields of a case of a spec's file, and of its batches, as a user writes them.
@@ -383,52 +402,42 @@ _LEVELS = {"": "the case", "batches": "a batch", "queries": "a query"}
 def read_case_file(path: Path, spec: Spec | None = None) -> list[Case]:
     """Return the cases of a file ``NAME.test.yml``: the path of a spec, and the cases for it.
 
-    Args:
-        path: the file.
-        spec: the spec, if it has been read; else it is below the folder of the file, or the working folder.
-
-    Raises :class:`CaseError` for the first mistake of the file or for those of its spec.
+    A ``spec`` that has been read need not be where the file says. Raises :class:`CaseError` for the first mistake of
+    the file or for those of its spec.
     """
-    file = path.as_posix()
     try:
         text = read_text(path, MOST_BYTES)
         # Lines parses the text as well, and says what is wrong with the YAML, and where.
-        lines = Lines(text, file)
+        file = _File(path.as_posix(), Lines(text, path.as_posix()))
         document = YAML(typ="safe", pure=True).load(text)
     except UnicodeDecodeError as error:
-        raise CaseError(f"{file}: {NO_UTF8}") from error
+        raise CaseError(f"{path.as_posix()}: {NO_UTF8}") from error
     except OSError as error:
-        raise CaseError(of_system(error, file)) from error
+        raise CaseError(of_system(error, path.as_posix())) from error
     except SpecError as error:
         raise CaseError(error.lines) from error
-
-    def wrong(message: str, *place: str | int) -> CaseError:
-        return CaseError(f"{file}:{':'.join(map(str, lines.position(place)))}: {message}")
-
     if not isinstance(document, dict) or document.keys() != {"spec", "cases"}:
-        raise wrong("a case file has two fields; write 'spec:' with the path of a spec, and 'cases:'")
+        raise file.wrong("a case file has two fields; write 'spec:' with the path of a spec, and 'cases:'")
     if not isinstance(document["cases"], list) or not document["cases"]:
-        raise wrong("cases: is not a list of cases; begin each with '- name:'", "cases")
+        raise file.wrong("cases: is not a list of cases; begin each with '- name:'", "cases")
     if not isinstance(document["spec"], str):
-        raise wrong("spec: is not a path; write that of a spec, relative to this file", "spec")
+        raise file.wrong("spec: is not a path; write that of a spec, relative to this file", "spec")
     try:
         spec = spec or load_spec(_find_spec(path.parent, document["spec"]))
     except CaseError as error:
-        raise wrong(f"spec: {error}", "spec") from error
+        raise file.wrong(f"spec: {error}", "spec") from error
     except (SpecError, UsageError) as error:
         raise CaseError(error.lines) from error
-    cases: list[Case] = []
-    for number, listed in enumerate(document["cases"]):
-        _require_fields(listed, number, wrong)
-        case = _read_case(listed, number + 1, file, spec, lines)
+    cases: dict[str, Case] = {}
+    for number, listed in enumerate(document["cases"], 1):
+        _require_fields(listed, number, file)
+        case = _read_case(listed, number, file, spec)
         if isinstance(case, CaseError):
             raise case
-        if case.name in (other.name for other in cases):
-            raise wrong(
-                f"the case '{case.name}' is there twice; give one of them another name", "cases", number, "name"
-            )
-        cases.append(case)
-    return cases
+        if cases.setdefault(case.name, case) is not case:
+            what = f"the case '{case.name}' is there twice; give one of them another name"
+            raise file.wrong(what, "cases", number - 1, "name")
+    return list(cases.values())
 
 
 def _find_spec(folder: Path, name: str) -> Path:
@@ -454,65 +463,51 @@ def _find_spec(folder: Path, name: str) -> Path:
     return found
 
 
-def _require_fields(listed: Any, number: int, wrong: Callable[..., CaseError]) -> None:
+def _require_fields(listed: Any, number: int, file: _File) -> None:
     """Raise for a field that no case of a spec's file has: others are for our own cases."""
-    inner: dict[str, list[tuple[Location, Any]]] = {"": [((), listed)]}
-    for name in ("batches", "queries"):
-        found = listed.get(name) if isinstance(listed, dict) else None
-        inner[name] = [((name, i), one) for i, one in enumerate(found)] if isinstance(found, list) else []
-    for kind, parts in inner.items():
+    parts: list[tuple[str, Location, Any]] = [("", (), listed)]
+    for kind in ("batches", "queries"):
+        found = listed.get(kind) if isinstance(listed, dict) else None
+        parts += [(kind, (kind, i), one) for i, one in enumerate(found)] if isinstance(found, list) else []
+    for kind, place, part in parts:
         fields = _OF_FILE[kind]
-        for place, part in parts:
-            for name in part if isinstance(part, dict) else ():
-                if name not in fields:
-                    message = f"{_label(place)}: " if place else ""
-                    other = next((level for level, names in _OF_FILE.items() if name in names), None)
-                    hint = nearest(str(name), fields) if other is None else f"; it is a field of {_LEVELS[other]}"
-                    message += f"no field '{name}'{hint} (the fields: {', '.join(fields)})"
-                    raise wrong(message, "cases", number, *place, str(name))
+        for name in part if isinstance(part, dict) else ():
+            if name not in fields:
+                other = next((level for level, names in _OF_FILE.items() if name in names), None)
+                hint = nearest(str(name), fields) if other is None else f"; it is a field of {_LEVELS[other]}"
+                where = f"{_label(place)}: " if place else ""
+                message = f"{where}no field '{name}'{hint} (the fields: {', '.join(fields)})"
+                raise file.wrong(message, "cases", number - 1, *place, str(name))
 
 
-def _label(place: Location) -> str:
-    """Name a place of a case.
+def _read_case(document: Any, number: int, file: _File, spec: Spec | None) -> Case | CaseError:
+    """Return a case, or its mistake with the place in the file.
 
-    >>> _label(("batches", 0, "rows")), _label(("views", "crm.now")), _label(("queries", 1, "rows"))
-    ('batch 1: rows', 'views crm.now', 'query 2: rows')
+    A case of a spec's file keeps a mistake of its SQL, so that the other cases are still played.
     """
-    first, *rest = place
-    if rest and isinstance(rest[0], int):
-        one = {"batches": "batch", "queries": "query"}.get(str(first), str(first))
-        return ": ".join([f"{one} {rest[0] + 1}", *([" ".join(map(str, rest[1:]))] if rest[1:] else [])])
-    return " ".join(map(str, place))
+    try:
+        case = _parse_case(document, spec)
+        case.check_blocks()
+    except CaseError as error:
+        return file.in_case(error, document, number)
+    try:
+        case.check_sql()
+    except CaseError as error:
+        mistake = file.in_case(error, document, number)
+        return case.of_file(spec, mistake) if spec else mistake
+    return case
 
 
-def _read_case(
-    document: Any, number: int, file: str, spec: Spec | None, lines: Lines | None = None
-) -> Case | CaseError:
-    name = document.get("name", number) if isinstance(document, dict) else number
-
-    def wrong(message: str, place: Location = ()) -> CaseError:
-        at = lines.position(("cases", number - 1, *place)) if lines else ()
-        return CaseError(f"{':'.join([file, *map(str, at)])}: case '{name}': {message}")
-
+def _parse_case(document: Any, spec: Spec | None) -> Case:
+    """Return a case with the spec of its file. Raises :class:`CaseError` for fields that no case has."""
     try:
         case = Case.model_validate(document)
-        if (case.spec is None) == (spec is None):
-            raise CaseError("a case of a spec's file has no 'spec'; leave it out" if spec else "has no 'spec'; add it")
-        case = case.of_file(spec) if spec else case
-        case.check_blocks()
-        # Keep a wrong query as the mistake of its case, so that the other cases are still played.
-        try:
-            case.check_sql()
-        except CaseError as error:
-            if not lines:
-                raise
-            case = case.with_mistake(wrong(f"{_label(error.field)}: {error}", error.field))
     except ValidationError as error:
         first, *_ = listed = error.errors(include_url=False)
-        return wrong("; ".join(_problem(e["loc"], e["type"], e["msg"]) for e in listed), first["loc"])
-    except CaseError as error:
-        return wrong(f"{_label(error.field)}: {error}" if error.field else str(error), error.field)
-    return case
+        raise CaseError("; ".join(_problem(e["loc"], e["type"], e["msg"]) for e in listed), first["loc"]) from error
+    if (case.spec is None) == (spec is None):
+        raise CaseError("a case of a spec's file has no 'spec'; leave it out" if spec else "has no 'spec'; add it")
+    return case.of_file(spec) if spec else case
 
 
 def _problem(place: tuple[int | str, ...], kind: str, message: str) -> str:
@@ -520,16 +515,13 @@ def _problem(place: tuple[int | str, ...], kind: str, message: str) -> str:
     where = " ".join(str(step + 1) if isinstance(step, int) else step for step in place)
     if kind == "extra_forbidden":
         model = next((models[step] for step in reversed(place[:-1]) if step in models and isinstance(step, str)), Case)
-        fields = [_field_name(name, field) for name, field in model.model_fields.items()]
+        # A field with two names is that of our own cases by the first one.
+        aliases = {name: field.validation_alias for name, field in model.model_fields.items()}
+        fields = [str(a.choices[0] if isinstance(a, AliasChoices) else a or name) for name, a in aliases.items()]
         return f"{where}: unknown field{nearest(str(place[-1]), fields)} (the fields: {', '.join(fields)})"
     if kind == "missing":
         message = "is missing; add it"
     return f"{where}: {message.removeprefix('Value error, ')}" if where else message.removeprefix("Value error, ")
-
-
-def _field_name(name: str, field: FieldInfo) -> str:
-    choices = field.validation_alias
-    return str(choices.choices[0]) if isinstance(choices, AliasChoices) else field.alias or name
 
 
 def all_cases(folder: Path) -> list[Case | CaseError]:
@@ -539,10 +531,8 @@ def all_cases(folder: Path) -> list[Case | CaseError]:
         for path in sorted(folder.glob("*.yml"))
         for case in read_cases(path.read_text(encoding="utf-8"), f"{path.parent.name}/{path.name}")
     ]
-    seen: set[str] = set()
+    names = Counter(case.name for case in found if isinstance(case, Case))
     for index, case in enumerate(found):
-        if isinstance(case, Case):
-            if case.name in seen:
-                found[index] = CaseError(f"the case '{case.name}' is there twice; give one of them another name")
-            seen.add(case.name)
+        if isinstance(case, Case) and names[case.name] > 1:
+            found[index] = CaseError(f"the case '{case.name}' is there twice; give one of them another name")
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -86,6 +86,15 @@ def canonical(value: Any) -> str:
     return json.dumps(_plain(value), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
+def canonical_rows(rows: Iterable[tuple[Any, ...]], kinds: Iterable[str]) -> list[tuple[Any, ...]]:
+    """Return rows of an engine with :func:`canonical` in place of the nested values, by the types of the columns."""
+    nested = list(map(is_nested, kinds))
+    return [
+        tuple(canonical(v) if inside and v is not None else v for v, inside in zip(row, nested, strict=True))
+        for row in rows
+    ]
+
+
 def _plain(value: Any) -> Any:
     if hasattr(value, "asDict"):  # Spark's rows are tuples as well
         value = value.asDict()
@@ -100,13 +109,13 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else _name(value)
 
 
-def cut(value: Any, kind: str) -> str | None:
-    """Return a nested value as :func:`canonical` does, with the fields alone that a type has.
+def cut(value: Any, kind: str) -> Any:
+    """Return a nested value as :func:`canonical` does, with the fields alone that a type has; others as they are.
 
     >>> cut({"a": 1, "b": {"c": 2, "d": 3}}, "struct<b: struct<c: int>>")
     '{"b":{"c":2}}'
     """
-    return None if value is None else canonical(_cut(value, parse_type(kind)))
+    return value if value is None or not is_nested(kind) else canonical(_cut(value, parse_type(kind)))
 
 
 def _cut(value: Any, kind: Type) -> Any:
@@ -125,6 +134,4 @@ def _cut(value: Any, kind: Type) -> Any:
 
 def _name(value: Any) -> str:
     """Return a key of a map, or a value that JSON has no type for, as text."""
-    if isinstance(value, dt.datetime):
-        return value.isoformat(sep=" ").removesuffix(" 00:00:00")
-    return value if isinstance(value, str) else str(value)
+    return value.isoformat(sep=" ").removesuffix(" 00:00:00") if isinstance(value, dt.datetime) else str(value)

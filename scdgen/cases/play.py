@@ -104,8 +104,8 @@ def play(case: Case, world: World, repeat: Repeat = "every", checks: Checks = "e
     table = _Table(case, world)
     # Find the last batch that loads rows, which `repeat` and `checks` may ask for.
     last = max((number for number, batch in enumerate(case.batches, 1) if batch.error is None), default=0)
-    for name, text in case.tables.items() if case.spec is None else ():
-        table.put(name, text)
+    if case.spec is None:
+        table.put_all(case.tables, None)
     if case.given is not None:
         table.give(case.given)
         if checks == "every":
@@ -121,13 +121,12 @@ def play(case: Case, world: World, repeat: Repeat = "every", checks: Checks = "e
     if table.spec.lookups and (
         case.spec is not None or case.facts is not None or case.views.keys() & table.spec.lookups
     ):
-        if case.facts is not None:
-            table.put_facts(case.facts)
+        table.put_all({}, case.facts)
         world.execute(render_statements(table.spec, _COMPILER).lookups.texts)
     for query in case.queries:
         table.compare(query.sql.strip(), query.rows, query.sql)
     for name, text in case.views.items():
-        table.compare_relation(f"view {name}", text, name)
+        table.expect(f"view {name}", text, name)
 
 
 STORED = "_scd_stored"
@@ -171,17 +170,17 @@ class _Table:
         self.runs: dict[str, RunNumbers] = {}  # by the name of a column
         self.spec = case.spec_of(case.batches[0])
 
-    def put(self, name: str, text: str) -> None:
-        """Make another table that the spec reads."""
+    def put(self, name: str, text: str, types: Mapping[str, str]) -> None:
+        """Make another table that the spec reads; without types, its columns are text."""
         block = parse_block(text)
-        types = self.case.table_types(name) or dict.fromkeys(block.columns, "string")
-        self.world.put(self.case.view(name), Given(types, block))
+        self.world.put(name, Given(types or dict.fromkeys(block.columns, "string"), block))
 
-    def put_facts(self, text: str) -> None:
-        """Make the table of facts."""
-        block = parse_block(text)
-        types = self.case.fact_types or dict.fromkeys(block.columns, "string")
-        self.world.put(self.case.fact_table, Given(types, block))
+    def put_all(self, tables: Mapping[str, str], facts: str | None) -> None:
+        """Make tables by their names, and that of facts."""
+        for name, text in tables.items():
+            self.put(self.case.view(name), text, self.case.table_types(name))
+        if facts is not None:
+            self.put(self.case.fact_table, facts, self.case.fact_types)
 
     def give(self, text: str) -> None:
         """Make the target with the rows that it has before the first batch."""
@@ -194,42 +193,39 @@ class _Table:
         """Load the batch of a number, and a second time with ``again``."""
         place = f"batch {number}"
         self.spec = self.case.spec_of(batch)
-        for name, text in batch.tables.items():
-            self.put(name, text)
-        if batch.facts is not None:
-            self.put_facts(batch.facts)
+        self.put_all(batch.tables, batch.facts)
         if batch.error is not None:
             self._refuse(place, batch, batch.error)
             return
         # In a spec's file, counts are in the words of a plan, which must be made before the run.
         in_words = batch.counts is not None and self.case.spec is None
         planned = self._plan(batch) if in_words else {}
-        result = self._run(place, batch)
+        counts = self._run(place, batch)
         self._note_run(place, number)
         if batch.table is not None:
             self.expect(place, batch.table)
         if batch.counts is not None:
-            wanted = batch.counts if in_words else {**dict.fromkeys(_counts(result), 0), **batch.counts}
-            _compare_counts(place, wanted, planned if in_words else _counts(result))
-        if again and (batch.again or any(_counts(result).values())):  # else it would be the same run once more
+            wanted = batch.counts if in_words else {**dict.fromkeys(counts, 0), **batch.counts}
+            _compare_counts(place, wanted, planned if in_words else counts)
+        if again and (batch.again or any(counts.values())):  # else it would be the same run once more
             self._load_again(number, batch, batch.again)
 
     def _load_again(self, number: int, batch: Batch, again: Again | None) -> None:
         place = f"batch {number}, again"
-        if again is not None and again.error is not None:
-            self._refuse(place, batch, again.error)
-            return
+        rule = again.error if again else None
         if self.spec.recorded and not records_now(self.spec):  # the time of the batch is that of stored rows by now
-            self._refuse(place, batch, "recorded_order")
+            rule = rule or "recorded_order"
+        if rule is not None:
+            self._refuse(place, batch, rule)
             return
         before = self._rows()
-        second = self._run(place, batch)
+        counts = self._run(place, batch)
         self._note_run(place, number)
         if again is not None and again.table is not None:
             self.expect(place, again.table)
             return
         self._same(place, before)
-        _compare_counts(place, dict.fromkeys(_counts(second), 0), _counts(second))
+        _compare_counts(place, dict.fromkeys(counts, 0), counts)
 
     def _note_run(self, place: str, number: int) -> None:
         """Number the run that wrote the newest rows. All rows that a run writes have one time and one id of it."""
@@ -247,9 +243,10 @@ class _Table:
         except DataError:  # the run fails as well
             return {}
 
-    def _run(self, place: str, batch: Batch) -> Outcome:
+    def _run(self, place: str, batch: Batch) -> dict[str, int]:
         try:
-            return self.world.run(self.spec, self._source(batch), batch.params, batch.facts is not None)
+            result = self.world.run(self.spec, self._source(batch), batch.params, batch.facts is not None)
+            return {name: getattr(result, name) or 0 for name in MERGED}
         except DataError as error:
             raise Difference(f"{place}: refused by {error.rule}: {error}") from error
         except EngineError as error:
@@ -278,18 +275,13 @@ class _Table:
         return self.world.read(f"SELECT * FROM {sql.quote_parts(self.spec.target_parts)}")[1] if names else []
 
     def _same(self, place: str, before: list[Row]) -> None:
-        after = self._rows()
-        if _ordered(before) != _ordered(after):
-            raise _difference(
-                f"{place}: the table is not as it was", self.world.columns(self.case.target), before, after
-            )
+        _compare_rows(
+            f"{place}: the table is not as it was", self.world.columns(self.case.target), before, self._rows()
+        )
 
-    def expect(self, place: str, text: str) -> None:
-        """Compare the columns of the table that a text names."""
-        self.compare_relation(place, text, self.case.target)
-
-    def compare_relation(self, place: str, text: str, name: str) -> None:
-        """Compare the columns of a table or view that a text names."""
+    def expect(self, place: str, text: str, name: str | None = None) -> None:
+        """Compare the columns of the target, or of the table or view of a name, that a text names."""
+        name = name or self.case.target
         columns, there = parse_block(text).columns, self.world.columns(name)
         if unknown := [column for column in columns if column not in there]:
             raise Difference(f"{place}: {name} has no column {', '.join(unknown)} (it has {', '.join(there)})")
@@ -301,29 +293,18 @@ class _Table:
         block = parse_block(text)
         types, found = self.world.read(query)
         # The time and the id of a run differ each time, so compare the number of the run instead.
-        of_runs = [self.runs.get(name) if name in chain(*run_columns(self.spec)) else None for name in types]
-        if any(of_runs):
-            types = {
-                name: "int" if of_run else kind for (name, kind), of_run in zip(types.items(), of_runs, strict=True)
-            }
-            found = [
-                tuple(of_run.of(value) if of_run else value for value, of_run in zip(row, of_runs, strict=True))
-                for row in found
-            ]
+        of_runs = {name: self.runs[name] for name in chain(*run_columns(self.spec)) if name in self.runs}
+        numbers = [of_runs.get(name) for name in types]
+        types = {name: "int" if name in of_runs else kind for name, kind in types.items()}
+        found = [tuple(n.of(value) if n else value for value, n in zip(row, numbers, strict=True)) for row in found]
         if tuple(types) != block.columns:
             raise Difference(f"{place}: the columns are {', '.join(types)}, not {', '.join(block.columns)}")
-        wanted = block.typed(types)
-        if _ordered(found) != _ordered(wanted):
-            raise _difference(place, block.columns, wanted, found)
+        _compare_rows(place, block.columns, block.typed(types), found)
 
     def check(self, place: str) -> None:
         """Run the checks of the table."""
         if failures := self.world.find_failures(self.spec):
             raise Difference(f"{place}: the check {', '.join(failures)} fails")
-
-
-def _counts(result: Outcome) -> dict[str, int]:
-    return {name: getattr(result, name) or 0 for name in MERGED}
 
 
 def _compare_counts(place: str, wanted: Mapping[str, int], found: Mapping[str, int]) -> None:
@@ -332,15 +313,12 @@ def _compare_counts(place: str, wanted: Mapping[str, int], found: Mapping[str, i
             raise Difference(f"{place}: {found.get(name, 0)} {name}, not {number}")
 
 
-def _ordered(rows: Iterable[Row]) -> list[Row]:
-    return sorted(rows, key=repr)
-
-
-def _difference(place: str, columns: Iterable[str], wanted: Iterable[Row], found: Iterable[Row]) -> Difference:
-    listed, missing, extra = list(columns), _ordered(wanted), []
-    for row in _ordered(found):
+def _compare_rows(place: str, columns: Iterable[str], wanted: Iterable[Row], found: Iterable[Row]) -> None:
+    listed, missing, extra = list(columns), sorted(wanted, key=repr), []
+    for row in sorted(found, key=repr):
         if row in missing:
             missing.remove(row)
         else:
             extra.append(row)
-    return Difference(place, format_block(listed, missing), format_block(listed, extra))
+    if missing or extra:
+        raise Difference(place, format_block(listed, missing), format_block(listed, extra))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
 from scdgen.cases.block import Row
-from scdgen.cases.nested import canonical, is_nested
+from scdgen.cases.nested import canonical_rows, is_nested
 from scdgen.cases.play import STORED, Given, stored_statements
 from scdgen.engine.engine import Engine
 from scdgen.model.spec import Spec
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class SparkWorld:
-    """The tables of a case in a session, in schemas of their own: those of ``names``, which may be dropped."""
+    """A :class:`scdgen.cases.play.World`: tables in a session, in schemas of ``names``, which may be dropped."""
 
     def __init__(self, spark: SparkSession, names: Iterable[tuple[str, ...]] = ()):
         self.spark, self.runner = spark, Runner(spark)
         self._schemas = {name[:-1] for name in names if len(name) > 1}
 
     def put(self, name: str, given: Given) -> None:
-        """See :class:`scdgen.cases.play.World`. A name without a schema is that of a view."""
+        # A name without a schema is that of a view.
         frame, parts = self._frame(given), sql.split_name(name)
         if len(parts) == 1:
             frame.createOrReplaceTempView(sql.quote(name))
@@ -38,50 +38,35 @@ class SparkWorld:
         writer.saveAsTable(sql.quote_parts(parts))
 
     def store(self, spec: Spec, given: Given) -> None:
-        """See :class:`scdgen.cases.play.World`."""
         self.put(STORED, given)
         with table_zone(Engine(self.spark, self.runner.compiler), spec) as zoned:
             self.execute(stored_statements(zoned, given))
 
     def run(self, spec: Spec, source: Given | None, params: Mapping[str, Any], infer: bool) -> RunResult:
-        """See :class:`scdgen.cases.play.World`."""
         return self.runner.run(spec, None if source is None else self._frame(source), params, infer=infer)
 
     def plan(self, spec: Spec, source: Given | None, params: Mapping[str, Any]) -> Mapping[str, int]:
-        """See :class:`scdgen.cases.play.World`."""
         frame = None if source is None else self._frame(source)
         counts = self.runner.plan(spec, frame, params, rows=False).counts
         return {**counts.keys, **counts.versions}
 
     def read(self, query: str) -> tuple[dict[str, str], list[Row]]:
-        """See :class:`scdgen.cases.play.World`."""
         frame = self.spark.sql(query)
         kinds = {name: kind.partition("<")[0] if is_nested(kind) else kind for name, kind in frame.dtypes}
-        nested = [is_nested(kind) for kind in kinds.values()]
-        return kinds, [
-            tuple(
-                canonical(value) if inside and value is not None else value
-                for value, inside in zip(row, nested, strict=True)
-            )
-            for row in collect(frame)
-        ]
+        return kinds, canonical_rows(collect(frame), kinds.values())
 
     def columns(self, name: str) -> list[str]:
-        """See :class:`scdgen.cases.play.World`."""
         table = sql.quote_parts(sql.split_name(name))
         return list(self.spark.table(table).columns) if self.spark.catalog.tableExists(table) else []
 
     def find_failures(self, spec: Spec) -> list[str]:
-        """See :class:`scdgen.cases.play.World`."""
         return [result.name for result in self.runner.check(spec) if result.failures]
 
     def execute(self, statements: Iterable[str]) -> None:
-        """See :class:`scdgen.cases.play.World`."""
         for statement in statements:
             self.spark.sql(statement)
 
     def clear(self) -> None:
-        """See :class:`scdgen.cases.play.World`."""
         for parts in self._schemas:
             self.spark.sql(f"DROP SCHEMA IF EXISTS {sql.quote_parts(parts)} CASCADE")
         for view in self.spark.sql("SHOW TABLES").collect():
@@ -93,19 +78,14 @@ class SparkWorld:
         block = given.block
         listed = [", ".join(["0", *("NULL" if c is None else sql.text_literal(c) for c in row)]) for row in block.rows]
         names = ", ".join(["_none", *map(sql.quote, block.columns)])
-        values = {name: self._value(name, kind, name in block.columns) for name, kind in given.types.items()}
-        columns = [f"{value} AS {sql.quote(name)}" for name, value in values.items()]
+        columns = []
+        for name, kind in given.types.items():
+            text, is_given = sql.quote(name), name in block.columns
+            parsed = f"FROM_JSON({text}, {sql.text_literal(kind)})" if is_nested(kind) else f"CAST({text} AS {kind})"
+            columns.append(f"{parsed if is_given else f'CAST(NULL AS {kind})'} AS {text}")
         empty = ", ".join(["1", *("NULL" for _ in block.columns)])
         rows = ", ".join(f"({cells})" for cells in listed or [empty])
         return self.spark.sql(f"SELECT {', '.join(columns)} FROM VALUES {rows} AS v ({names}) WHERE _none = 0")
-
-    @staticmethod
-    def _value(name: str, kind: str, given: bool) -> str:
-        """Return the expression of a cell in its type."""
-        text = sql.quote(name) if given else "NULL"
-        if given and is_nested(kind):
-            return f"FROM_JSON({text}, {sql.text_literal(kind)})"
-        return f"CAST({text} AS {kind})"
 
 
 def collect(frame: DataFrame) -> list[Row]:

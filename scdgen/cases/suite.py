@@ -92,8 +92,8 @@ def play_file(file: File, open_world: Open) -> Iterator[Played]:
         message = next(iter(str(failure).splitlines()), "")
         if failure.missing or failure.extra:  # of which the message has only the place
             message += ": the rows are others"
-        is_wrong = case.mistake is not None
-        yield Played(case, time.monotonic() - begun, message, failure.missing, failure.extra, is_wrong)
+        seconds, is_wrong = time.monotonic() - begun, case.mistake is not None
+        yield Played(case, seconds, message, failure.missing, failure.extra, is_wrong)
 
 
 # What the errors say that a value of another type than text would not give.
@@ -148,9 +148,7 @@ def spark_worlds(files: Iterable[File]) -> Iterator[Open]:
     cases = [case for file in files for case in file.cases if case.mistake is None]
     # List the tables of all cases, because the session must know their catalogs.
     names = {*find_table_names(case.spec_of(batch) for case in cases for batch in case.batches)}
-    for case in cases:
-        tables = [case.tables, *(batch.tables for batch in case.batches)]
-        names |= {sql.split_name(name) for given in tables for name in given}
+    names |= {sql.split_name(name) for case in cases for given in (case, *case.batches) for name in given.tables}
     with tempfile.TemporaryDirectory(prefix="scdgen-test-") as folder:
         spark = session.local_session(folder, {**FEW_ROWS, "spark.sql.session.timeZone": "UTC"})
         try:
