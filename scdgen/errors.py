@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from scdgen.arguments import Argument
 from scdgen.url import hide_secrets
 
 _LONGEST, _LONGEST_QUOTE = 320, 80  # characters of a message, and of a text that it quotes
@@ -81,7 +80,7 @@ class ScdgenError(Exception):
         *,
         place: str | None = None,
         fix: str = "",
-        option: Argument | str | None = None,
+        option: str | None = None,
         value: object = None,
         values: Iterable[str] = (),
     ):
@@ -92,7 +91,7 @@ class ScdgenError(Exception):
                 and is escaped.
             place: where it is wrong, such as a table, or a file and a line; by default the option with its value.
             fix: what to do about it.
-            option: what the caller passed that is wrong.
+            option: the option of the command line that is wrong, maybe with a name, as in ``--param since``.
             value: what the caller passed with it.
             values: the parts of the text that are values of rows.
         """
@@ -105,8 +104,8 @@ class ScdgenError(Exception):
         """Where it is wrong; empty if it is said in :attr:`what`."""
         self.fix = fix
         """What to do about it; empty if it is said in :attr:`what`."""
-        self.option = option.option if isinstance(option, Argument) else option
-        """The option of the command line that is wrong, if any."""
+        self.option = option and option.partition(" ")[0]
+        """The option of the command line that is wrong, if any, without a name that follows it."""
         self.values = tuple(values)
         """The parts of the text that are values of rows."""
         first = f"{place}: {self.what}" if place else self.what

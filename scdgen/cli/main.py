@@ -12,7 +12,6 @@ from typing import Any
 
 import click
 
-from scdgen.arguments import name_options
 from scdgen.cli import config, log, output
 from scdgen.errors import choose_values, line_and_status, nearest, printable
 
@@ -20,14 +19,12 @@ from scdgen.errors import choose_values, line_and_status, nearest, printable
 def main(args: Sequence[str] | None = None) -> None:
     """Run a command, print its error as one line on stderr, and exit with its status."""
     given = sys.argv[1:] if args is None else list(args)
-    name_options(True)
     output.escape_what_stdout_lacks()
     try:
         with log.printed():
             status = _call(given)
     finally:
         choose_values(None)
-        name_options(False)
     sys.exit(status if isinstance(status, int) else 0)
 
 

@@ -249,7 +249,7 @@ def check_headers(spec: Spec, inputs: Sequence[Input], options: Mapping[str, str
     Raises :class:`ScdgenError`, before Spark starts, if a file lacks one that it reads.
     """
     sources = [given.source for given in inputs if given.source is not None]
-    return [name for source in sources for name in files_errors.check_source(spec, source, options, log.warning)]
+    return [name for source in sources for name in files_errors.check_source(spec, source, options)]
 
 
 def json_option(what: str, other: str = "text") -> Callable[[Callable[..., Any]], Callable[..., Any]]:

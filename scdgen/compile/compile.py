@@ -11,7 +11,6 @@ from dataclasses import dataclass, fields
 from typing import TypeVar
 
 from scdgen import sql
-from scdgen.arguments import SOURCE, param_argument
 from scdgen.compile.render import Compiler
 from scdgen.compile.statements import Script, cut
 from scdgen.compile.verify import judge, way_out
@@ -198,7 +197,7 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object], finds_dates
     """
     if view is not None and spec.source.join:
         what = "source.join reads its tables, which no other source replaces"
-        raise UsageError(what, place=spec.origin, fix=f"leave out {SOURCE}")
+        raise UsageError(what, place=spec.origin, fix="leave out --source")
     for name in params:
         if name not in spec.params:
             raise UsageError(f"{spec.origin}: no param '{name}'{_known(name, spec.params)}")
@@ -222,8 +221,8 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object], finds_dates
     # Report all params without a value at once.
     needed = [each for each in param_variables(bound)[1] if not (finds_dates and spec.each and each[0] == TAKEN)]
     if needed:
-        line = "{}: the param '{}' ({}) has no value; pass {}"
-        raise UsageError(line.format(spec.origin, name, kind, param_argument(name, "=...")) for name, kind in needed)
+        line = "{}: the param '{}' ({}) has no value; pass --param {}=..."
+        raise UsageError(line.format(spec.origin, name, kind, name) for name, kind in needed)
     return bound
 
 
@@ -240,7 +239,7 @@ def bind_each(specs: Sequence[Spec], given: Mapping[str, V], source: str | None 
     for name in given:
         if name not in declared:
             what = f"none of the specs has this param{_known(name, declared)}"
-            raise UsageError(what, option=param_argument(name))
+            raise UsageError(what, option=f"--param {name}")
     own = {spec.target: {n: value for n, value in given.items() if n in spec.params} for spec in specs}
     # Report the values that are missing for all specs at once.
     missing: list[str] = []

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from scdgen import sql
-from scdgen.arguments import FROM_TIME, KNOWN_AT, KNOWN_FROM, REWIND_TO, RUN_ID, Argument, key_argument
 from scdgen.compile.render import Compiler
 from scdgen.compile.statements import Script, cut
 from scdgen.compile.verify import judge, way_out
@@ -123,14 +122,14 @@ def versions_query(
             f"{spec.target} is {spec.pattern}, which keeps no history; leave --as-of out", option="--as-of"
         )
     if known_at is not None:
-        require_recorded(spec, KNOWN_AT)
+        require_recorded(spec, "--known-at")
         read = read.known(cast(sql.text_literal(str(known_at)), "TIMESTAMP"))
     elif superseded and spec.recorded:
         read = read.whenever_known()
     return Show(read, typed, None if as_of is None else str(as_of), current, deleted)
 
 
-def require_recorded(spec: Spec, option: Argument) -> None:
+def require_recorded(spec: Spec, option: str) -> None:
     """Raise :class:`UsageError` for an option that asks what was known, if the table of a spec does not say it."""
     if spec.recorded is None:
         what = f"{spec.target} has no second axis of time; leave {option} out, or add history.recorded to the spec"
@@ -142,7 +141,7 @@ def _typed_keys(spec: Spec, keys: Mapping[str, object]) -> tuple[tuple[str, str,
     for name in keys:
         if name not in spec.keys:
             hint = nearest(name, spec.keys) or f"; its keys are {', '.join(spec.keys)}"
-            raise UsageError(f"is not a key of {spec.target}{hint}", option=key_argument(name))
+            raise UsageError(f"is not a key of {spec.target}{hint}", option=f"--key {name}")
     return tuple((sql.quote(name), spec.columns[name].type, str(value)) for name, value in keys.items())
 
 
@@ -218,8 +217,8 @@ def diff_times_query(
     read = pattern_of(spec).read(source)
     if read.times is None:
         raise UsageError(
-            f"{spec.target} is {spec.pattern}, which keeps no history; give a run with {RUN_ID} instead of times",
-            option=FROM_TIME,
+            f"{spec.target} is {spec.pattern}, which keeps no history; give a run with --run instead of times",
+            option="--from",
         )
     fields, until = tuple(source.columns.values()), None if end is None else str(end)
     return DiffTimes(read, fields, typed, str(start), until, unchanged)
@@ -283,7 +282,7 @@ def diff_known_query(
 
     It is that of :func:`diff_run_query`, without what a run writes of itself, and without the flag, which is of now.
     """
-    require_recorded(spec, KNOWN_FROM)
+    require_recorded(spec, "--known-from")
     left_out = {name for _, name in (*spec.recorded_columns, *spec.audit.names())}
     left_out |= {spec.history.is_current.name} if spec.history.is_current else set()
     columns = tuple(column for column in pattern_of(spec).columns(spec) if sql.unquote(column.name) not in left_out)
@@ -306,7 +305,7 @@ def require_rewindable(spec: Spec) -> None:
     """Raise :class:`UsageError` for a table that :func:`rewind_script` has no statements for."""
     if not spec.keeps_history:
         what = f"{spec.target} is {spec.pattern}, which keeps no history to go back in"
-        raise UsageError(f"{what}; `scdgen undo` takes back a run", option=REWIND_TO)
+        raise UsageError(f"{what}; `scdgen undo` takes back a run", option="--to")
 
 
 def rewind_script(spec: Spec, compiler: Compiler) -> Script:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-import threading
-import time
-import weakref
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -59,7 +56,6 @@ _RELATIONS = """
 """
 _FUNCTION = re.compile(r"CREATE (OR REPLACE )?(TEMP(ORARY)? )?(MACRO|FUNCTION)\b", re.IGNORECASE)
 _HASH = "_spark_xxhash64"
-_LOOK = 0.2  # seconds between two looks at the clock
 _AT_ONCE = 200  # rows of an INSERT
 # The SQL of a case comes from whoever wrote the file: no file, no network, no code, and no more memory than this.
 _MEMORY = "1 GB"
@@ -73,8 +69,6 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "memory_limit": _MEMORY.replace(" ", ""),
     "temp_directory": "",  # else .tmp in the working folder
 }
-SECONDS = 30.0
-"""How long a statement may take."""
 MOST_ROWS = 100_000
 """How many rows a query may return."""
 _FRACTIONS = r"DECIMAL\(\d+, ?[1-9]|DOUBLE|FLOAT"
@@ -117,12 +111,11 @@ class Merged:
 class Database:
     """A database in memory, with its own session.
 
-    It reaches neither files nor the network, and its statements have a limit of memory, time and rows.
+    It reaches neither files nor the network, and its statements have a limit of memory and rows.
     """
 
     def __init__(self) -> None:
         self._open()
-        self._clock = _Clock(self)
         self._translator, self._compiler = Translator(), Compiler()
         self._judged: set[str] = set()
         self._compiled: dict[str, Compiled] = {}
@@ -135,10 +128,6 @@ class Database:
         self._db = duckdb.connect(config=_CONFIG)
         self._db.execute(read_file("duckdb/macros.sql"))
         self._has_functions = self._has_hash = False
-
-    def interrupt(self) -> None:
-        """Stop the statement that runs."""
-        self._db.interrupt()
 
     def clear(self) -> None:
         """Drop every table, view, function and variable, and keep what was compiled and translated."""
@@ -182,9 +171,8 @@ class Database:
 
     def _run(self, statement: str, given: Sequence[Any] = ()) -> list[Row]:
         try:
-            with self._clock.limit():
-                # Fetch one row more than a query may return, to see that it returns too many.
-                rows: list[Row] = self._db.execute(statement, given).fetchmany(MOST_ROWS + 1)
+            # Fetch one row more than a query may return, to see that it returns too many.
+            rows: list[Row] = self._db.execute(statement, given).fetchmany(MOST_ROWS + 1)
         except duckdb.Error as error:
             raise translate_error(error) from error
         if len(rows) > MOST_ROWS:
@@ -501,40 +489,6 @@ def _has_null(value: Any) -> bool:
     return any(one is None or _has_null(one) for one in inside)
 
 
-class _Clock:
-    """Interrupts a statement of a database that takes too long; one thread watches all statements."""
-
-    def __init__(self, database: Database) -> None:
-        self._end: float | None = None
-        self._lock = threading.Lock()
-        self._database = weakref.ref(database)
-        threading.Thread(target=_watch, args=(weakref.ref(self),), daemon=True).start()
-
-    @contextmanager
-    def limit(self) -> Iterator[None]:
-        """Interrupt what runs inside after :data:`SECONDS`."""
-        self._end = time.monotonic() + SECONDS
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._end = None
-
-    def look(self) -> None:
-        """Interrupt the statement if its time is up."""
-        with self._lock:  # or the next statement would be interrupted
-            database = self._database()
-            if database is not None and self._end is not None and time.monotonic() > self._end:
-                database.interrupt()
-
-
-def _watch(clock: weakref.ref[_Clock]) -> None:
-    while (found := clock()) is not None:
-        found.look()
-        del found  # so that the database can go
-        time.sleep(_LOOK)
-
-
 def translate_error(error: duckdb.Error) -> Exception:
     r"""Return the error that a user sees: a rule of the generated SQL, a value that does not convert, or a failure.
 
@@ -554,8 +508,6 @@ def translate_error(error: duckdb.Error) -> Exception:
         return EngineError(f"DuckDB needs the package {name}, which is not installed; run: pip install {name}")
     if isinstance(error, _BROKEN):
         return EngineError(f"DuckDB broke down ({text.splitlines()[0].rstrip('.')}); give --engine spark")
-    if isinstance(error, duckdb.InterruptException):
-        return EngineError(f"a statement takes longer than {SECONDS:.0f} seconds; give it fewer rows")
     if isinstance(error, duckdb.OutOfMemoryException):
         return EngineError(f"a statement needs more than {_MEMORY} of memory; give it fewer rows")
     if isinstance(error, duckdb.PermissionException):

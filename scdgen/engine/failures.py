@@ -10,7 +10,6 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from scdgen import errors, sql
-from scdgen.arguments import SOURCE
 from scdgen.engine.footer import read_footer
 from scdgen.errors import (
     DEBUG,
@@ -255,7 +254,7 @@ def _error(place: str, error: Exception, spec: Spec | None = None) -> ScdgenErro
             parts = [_plain(part or "") for part in found.groups()]
             where = _where(spec, parts[0]) if spec is not None and "{where}" in what else ""
             values = [parts[0]] if "{value}" in what else [""]
-            facts = {"where": where, "hint": _hint(parts), "source": SOURCE, "value": values[0]}
+            facts = {"where": where, "hint": _hint(parts), "source": "--source", "value": values[0]}
             what, fix = (part.format(*parts, **facts) for part in (what, fix))
             return kind(what, place=place, fix=fix, values=values)
     # Without a pattern, the class of the error decides whether the data or the engine is at fault.

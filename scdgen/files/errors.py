@@ -10,7 +10,6 @@ import csv
 import gzip
 import json
 import re
-import shlex
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,9 +27,8 @@ from scdgen.errors import DataError, ScdgenError, UsageError, find_values, of_sy
 from scdgen.files.dialect import Dialect, find_dialect, guess_encoding, open_text, pick_form
 from scdgen.files.find import Files, find
 from scdgen.files.objects import is_array
-from scdgen.files.read import Opened, check_header, missing_column, opened, read_columns
+from scdgen.files.read import Opened, check_header, missing_column, named_columns, opened, read_columns
 from scdgen.files.shape import find_wanted, taken_types
-from scdgen.files.unread import find_renamed, find_unread
 from scdgen.model.spec import Spec
 from scdgen.sql.types import NESTED
 
@@ -41,7 +39,6 @@ _VIEW = "_scd_source_texts"
 _FIX = "the file"
 _BLANKS = re.compile(r"\s*")
 _FIRST = 1000  # objects of JSON whose keys are compared with those that a spec reads
-_MOST_READ = 64 << 20  # characters of a file that is read at once, to say how to write it
 
 
 def find_files(path: str) -> Files:
@@ -52,24 +49,18 @@ def find_files(path: str) -> Files:
         raise DataError(of_system(error, error.filename or path)) from error
 
 
-def check_source(
-    spec: Spec, path: str, options: Mapping[str, str] | None = None, warn: Callable[[str], None] = lambda _: None
-) -> tuple[str, ...]:
-    """Return the columns of a CSV that the spec does not read, or the keys of the first objects of JSON.
-
-    ``warn`` gets a line about keys of JSON that seem to be renamed, because a key that no object has is NULL.
+def check_source(spec: Spec, path: str, options: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Return the columns of a CSV that the spec does not read, or the keys of the first objects of JSON lines.
 
     Raises :class:`DataError` for a CSV that lacks one which it reads. Needs no Spark, which finds what else is wrong
     with a file, such as broken rows; a file that Python cannot read is left to it.
     """
     with suppress(OSError, UnicodeError, EOFError, csv.Error, zlib.error):
         files = _described(spec, path, options)
-        if files.kind == "json" and len(files.local) == 1 and files.local[0].stat().st_size <= _MOST_READ:
+        if files.kind == "json" and len(files.local) == 1 and not is_array(files.local[0]):
             with suppress(DataError):
-                rows = [row for _, row in islice(json_rows(files.local[0]), _FIRST)]
-                if renamed := find_renamed(spec, rows):
-                    warn(f"{files.shown}: {renamed}")
-                return find_unread(spec, rows)
+                rows, used = islice(json_rows(files.local[0]), _FIRST), named_columns(spec)
+                return tuple(dict.fromkeys(name for _, row in rows for name in row if name.lower() not in used))
         return check_header(spec, files)
     return ()
 
@@ -336,34 +327,11 @@ def json_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         listed = value if isinstance(value, list) else [] if value is None else [value]
         if not all(isinstance(row, dict) for row in listed):
             shown = quoted(line.strip())
-            what = f"{shown} is not a JSON object; write one object per line (JSON lines)"
-            if lines.number == 1 and (filtered := _find_filter(file)):
-                how = f"jq -c {filtered} {shlex.quote(file.name)}"
-                what = f"an object goes over several lines; write one object per line, such as with: {how}"
-            raise lines.error(lines.number, what, shown)
+            raise lines.error(
+                lines.number, f"{shown} is not a JSON object; write one object per line (JSON lines)", shown
+            )
         for row in listed:
             yield lines.number, row
-
-
-def _find_filter(file: Path) -> str | None:
-    """Return the filter of jq that writes the rows of a file that begins with an object over several lines.
-
-    The rows are the objects of a list in it, or its values, or the object itself; ``None`` for another file.
-    """
-    try:
-        with open_text(file) as opened_text:
-            text = opened_text.read(_MOST_READ).lstrip()
-        found, end = json.JSONDecoder().raw_decode(text)
-    except (ValueError, OSError, EOFError, RecursionError):
-        return None
-    if not isinstance(found, dict) or "\n" not in text[:end] or file.suffix == ".gz":
-        return None
-    lists = [name for name, value in found.items() if isinstance(value, list) and value and isinstance(value[0], dict)]
-    if len(lists) == 1:
-        return shlex.quote(f".{lists[0]}[]" if re.fullmatch("[A-Za-z_]+", lists[0]) else f".[{json.dumps(lists[0])}][]")
-    if len(found) > 1 and all(isinstance(value, dict) for value in found.values()):
-        return shlex.quote("to_entries[] | {key} + .value")
-    return "."
 
 
 def _array_rows(lines: _Lines, decoder: json.JSONDecoder) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -100,6 +100,11 @@ def read_columns(spec: Spec) -> set[str]:
     return compared(spec) | {column for text in texts for column in sql.expression(text).columns}
 
 
+def named_columns(spec: Spec) -> set[str]:
+    """Lower-case names of the columns in all SQL of the spec, of the source or not."""
+    return read_columns(spec) | {name for found in sql_texts(spec) for name in found.fragment.columns}
+
+
 def compared(spec: Spec) -> set[str]:
     """Lower-case names of the columns in sequence_by, delete_when and where, which may compare them without a cast."""
     source = spec.source
@@ -189,7 +194,7 @@ def check_header(spec: Spec, files: Files) -> tuple[str, ...]:
     """
     if files.kind != "csv" or len(files.local) != 1 or files.folder:
         return ()
-    used = read_columns(spec) | {name for found in sql_texts(spec) for name in found.fragment.columns}
+    used = named_columns(spec)
     unused: tuple[str, ...] = ()
     texts = [*map(spec.column_source, spec.columns), *(text for _, text in time_texts(spec))]
     for (_, names), (file, *_) in csv_heads(files.local, files.dialect).items():

@@ -27,7 +27,6 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from scdgen import sql
-from scdgen.arguments import FEED
 from scdgen.errors import UsageError, nearest
 from scdgen.model.option import NEW_ROWS, Need, Option, Refusal, Rows, Sql, Trait, not_with, only_with, option_of
 from scdgen.model.registry import PatternRules, pattern_names, rules_of
@@ -1053,7 +1052,7 @@ class Spec(Model):
             if names:
                 hint = nearest(name, names) or f"; the feeds are {', '.join(names)}"
                 what = f"{self.target} has no feed '{name}'{hint}"
-            raise UsageError(what, option=FEED, value=name)
+            raise UsageError(what, option="--feed", value=name)
         return self._of_feed(name)
 
     def _of_feed(self, name: str) -> Spec:

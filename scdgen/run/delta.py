@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scdgen import arguments, sql
+from scdgen import sql
 from scdgen.compile.dates import order_times
 from scdgen.engine.session import set_while
 from scdgen.errors import DataError, EngineError, ScdgenError
@@ -435,7 +435,7 @@ class RetryLimit:
     def explain_end(self, target: str, retries: int) -> str:
         """The message for a run whose every try lost."""
         tries = "the only try" if retries == 0 else f"each of {retries + 1} tries"
-        more = arguments.RETRIES if retries == self.times else arguments.RETRY_FOR
+        more = "--retries" if retries == self.times else "--retry-for"
         way_out = f"run again when fewer write to it, or allow more with {more}"
         return f"{target}: other writers changed the table during {tries}; {way_out}"
 

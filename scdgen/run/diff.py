@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scdgen import sql
-from scdgen.arguments import FROM_TIME, KNOWN_FROM, KNOWN_TO, RUN_ID, TO_TIME
 from scdgen.compile.queries import (
     DiffRun,
     DiffTimes,
@@ -64,38 +63,38 @@ class DiffFilter:
         Raises :class:`UsageError` for options that exclude each other, or a key or history that the spec does not have.
         """
         if self.run_id is not None and (self.from_time is not None or self.to_time is not None):
-            what = f"goes without {FROM_TIME} and {TO_TIME}; give a run, or the times to compare"
-            raise UsageError(what, option=RUN_ID)
+            what = "goes without --from and --to; give a run, or the times to compare"
+            raise UsageError(what, option="--run")
         if (self.known_from, self.known_to) != (None, None):
             return self._known_query(spec, unchanged)
         if self.run_id is not None:
             return diff_run_query(spec, self.keys, *versions, unchanged)
         if self.from_time is None:
-            what = f"is missing; give the time to compare with, or a run with {RUN_ID}"
-            raise UsageError(what, option=FROM_TIME)
+            what = "is missing; give the time to compare with, or a run with --run"
+            raise UsageError(what, option="--from")
         query = diff_times_query(spec, self.keys, self.from_time, self.to_time, unchanged)
         given = self.list_given(spec)
         require_forms(given)
-        times = [text for name, text, _ in given if name in {FROM_TIME, TO_TIME}]
+        times = [text for name, text, _ in given if name in {"--from", "--to"}]
         if len(times) == 2 and all(_DAY.match(time) for time in times) and times[0] >= times[1]:
             raise wrong_order(given)  # times in other forms are compared by the engine
         return query
 
     def _known_query(self, spec: Spec, unchanged: bool) -> DiffRun:
         if self.known_from is None:
-            raise UsageError("is missing; give the first time of what was known", option=KNOWN_FROM)
+            raise UsageError("is missing; give the first time of what was known", option="--known-from")
         if (self.run_id, self.from_time, self.to_time) != (None, None, None):
-            what = f"goes without {FROM_TIME}, {TO_TIME} and {RUN_ID}; give either"
-            raise UsageError(what, option=KNOWN_FROM)
+            what = "goes without --from, --to and --run; give either"
+            raise UsageError(what, option="--known-from")
         query = diff_known_query(spec, self.keys, self.known_from, self.known_to, unchanged)
         require_forms(self.list_given(spec))
         return query
 
     def list_given(self, spec: Spec) -> list[Given]:
         """The given values, for :meth:`Tables.require_valid`."""
-        times, kind = {FROM_TIME: self.from_time, TO_TIME: self.to_time}, spec.history.type.upper()
+        times, kind = {"--from": self.from_time, "--to": self.to_time}, spec.history.type.upper()
         given: list[Given] = [(name, str(time), kind) for name, time in times.items() if time is not None]
-        known = {KNOWN_FROM: self.known_from, KNOWN_TO: self.known_to}
+        known = {"--known-from": self.known_from, "--known-to": self.known_to}
         given += [(name, str(time), "TIMESTAMP") for name, time in known.items() if time is not None]
         return [*list_keys(spec, self.keys), *given]
 

@@ -19,7 +19,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scdgen.arguments import Argument
 from scdgen.compile.render import Compiler
 from scdgen.facts.base import Facts
 from scdgen.model.registry import TIME_ZONE
@@ -79,7 +78,7 @@ class LocalTables:
         *schema, table = (part.lower() for part in spec.target_parts[-2:])
         return self._folder / table if schema in ([], ["default"]) else self._folder / f"{schema[0]}.db" / table
 
-    def require_valid(self, given: Sequence[tuple[Argument | str, str, str]], ordered: bool = False) -> list[str]:
+    def require_valid(self, given: Sequence[tuple[str, str, str]], ordered: bool = False) -> list[str]:
         """Return the texts of ``given``, which any engine converts to the same values.
 
         Raises :class:`UnreadableError` if one may be read in several ways, is a word such as ``yesterday``, or is not

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
-from scdgen.arguments import METRICS
 from scdgen.engine.engine import Engine
 from scdgen.engine.failures import translate_at
 from scdgen.errors import DataError, ScdgenError, UsageError, line_and_status, line_without_fix
@@ -128,7 +127,7 @@ class Metrics:
         try:
             self.parts = sql.split_name(table)
         except ValueError as error:
-            raise UsageError(str(error), option=METRICS) from error
+            raise UsageError(str(error), option="--metrics") from error
         self.table = table
         self._name = sql.quote_parts(self.parts)
         self._ready = False
@@ -136,14 +135,14 @@ class Metrics:
     @property
     def label(self) -> str:
         """How messages name the table."""
-        return f"{METRICS} {self.table}"
+        return f"--metrics {self.table}"
 
     def require_not_target(self, specs: Iterable[Spec]) -> None:
         """Raise :class:`UsageError` if the table is the target of a spec."""
         for spec in specs:
             if [part.lower() for part in spec.target_parts] == [part.lower() for part in self.parts]:
                 what = f"is the target of {spec.origin}; name another table"
-                raise UsageError(what, option=METRICS, value=self.table)
+                raise UsageError(what, option="--metrics", value=self.table)
 
     def prepare(self, spark: SparkSession) -> None:
         """Create the table if it does not exist, on the first call.

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
-from scdgen.arguments import OPENLINEAGE
 from scdgen.compile.lineage import Input, lineage
 from scdgen.errors import UsageError, cause_of_system, line_and_status, printable
 from scdgen.model import graph
@@ -53,7 +52,7 @@ class OpenLineage:
         """Raises :class:`UsageError` for a wrong URL or wrong settings, or if the client is not installed."""
         self.url = Url(given) if isinstance(given, str) else given
         place = self.url.full
-        self.label = f"{OPENLINEAGE} {self.url}".rstrip()
+        self.label = f"--openlineage {self.url}".rstrip()
         # Choose where events go: a path is a file, a URL of http or https a server.
         scheme = re.match(r"([A-Za-z][\w+.-]*)://(.?)", place)
         transport: dict[str, object]
@@ -67,7 +66,7 @@ class OpenLineage:
                     _log.warning(f"{self.label}: sends OPENLINEAGE_API_KEY unencrypted; write https instead")
         else:
             what = "is neither a file nor a server; write a path, or a URL of http or https"
-            raise UsageError(what, option=OPENLINEAGE, place=self.label)
+            raise UsageError(what, option="--openlineage", place=self.label)
         # Import late: only runs with this option need the package.
         try:
             from openlineage.client import OpenLineageClient
@@ -75,7 +74,7 @@ class OpenLineage:
         except ImportError as error:
             what = "needs openlineage-python, which is not installed"
             fix = "run: pip install openlineage-python"
-            raise UsageError(what, option=OPENLINEAGE, place=self.label, fix=fix) from error
+            raise UsageError(what, option="--openlineage", place=self.label, fix=fix) from error
         self.namespace = os.environ.get("OPENLINEAGE_NAMESPACE") or DEFAULT_NAMESPACE_NAME
         # Build the client now, so that wrong settings stop the command before the first run.
         try:
@@ -83,7 +82,7 @@ class OpenLineage:
         except Exception as error:
             what = f"openlineage-python refuses this ({_describe(error)})"
             fix = "correct the URL, or openlineage.yml"
-            raise UsageError(what, option=OPENLINEAGE, place=self.label, fix=fix) from error
+            raise UsageError(what, option="--openlineage", place=self.label, fix=fix) from error
 
     def emit(self, event: RunEvent) -> None:
         """Send an event, or raise the client's error."""

@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
-from scdgen.arguments import REWIND_TO as TO
 from scdgen.compile.compile import bind
 from scdgen.compile.dates import note_dates
 from scdgen.compile.queries import require_rewindable, rewind_counts, rewind_rows, rewind_script
@@ -116,7 +115,7 @@ def _open(engine: Engine, spec: Spec, to: object, params: Mapping[str, object]) 
             # Refuse a table whose rows do not mean what the spec says; columns that it lacks do not matter.
             find_additions(with_zone(spec, bound), TargetTable(engine.spark, spec).read_stored(), engine.compiler)
             kind = spec.history.type.upper()
-            (time,) = SparkTables(engine.spark, engine.compiler).require_valid([(TO, str(to), kind)])
+            (time,) = SparkTables(engine.spark, engine.compiler).require_valid([("--to", str(to), kind)])
             engine.declare(Variable(REWIND_TO, kind, cast(sql.text_literal(time), kind)))
             yield bound, time
 

@@ -15,7 +15,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scdgen import sql
-from scdgen.arguments import INFER
 from scdgen.compile.compile import Compiled, param_texts
 from scdgen.compile.dates import dates_query, no_dates, undated
 from scdgen.compile.queries import ParamValues, source_counts, taken_query
@@ -121,7 +120,7 @@ class Runner:
         own, spec, watch = self._on_session_of(source), spec.for_feed(feed or (plan.feed if plan else None)), None
         if plan is not None:
             if infer:
-                raise UsageError("is not part of a plan; run it without one first", option=INFER)
+                raise UsageError("is not part of a plan; run it without one first", option="--infer")
             count, params = True, plan.require_params(params or {})
             watch = own.require_fresh(spec, plan)
         if spec.needs_dates(params or {}):
@@ -207,7 +206,7 @@ class Runner:
     ) -> Iterator[Prepared]:
         if infer and spec.members.inferred is None:
             what = f"{spec.target} has no members.inferred; add it to the spec, or leave this out"
-            raise UsageError(what, option=INFER)
+            raise UsageError(what, option="--infer")
         require_types(self.spark, spec)
         require_primary_keys(self.spark, spec)
         with prepare(self._engine, spec, source, params) as prepared:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from scdgen import paths, sql
-from scdgen.arguments import OUT, PLAN
 from scdgen.compile.compile import render
 from scdgen.engine.engine import Engine
 from scdgen.errors import DataError, UsageError
@@ -124,12 +123,12 @@ class State(_Part):
         """
         if path is not None and not self.files and not any(map(_is_of_path, self.reads)):
             what = f"{hide_secrets(path)} has no files on this machine whose checksums would show that they changed"
-            raise UsageError(f"{what}; read a Delta table, or plan without it", option=OUT)
+            raise UsageError(f"{what}; read a Delta table, or plan without it", option="--out")
         for table in self.reads:
             if table.version is None:
                 is_what = f"is a {table.kind}" if table.kind else "is not a table"
                 what = f"{table.name} {is_what} and has no Delta version, so that nothing would show that it changed"
-                raise UsageError(f"{what}; read Delta tables, or plan without it", option=OUT)
+                raise UsageError(f"{what}; read Delta tables, or plan without it", option="--out")
 
 
 _PLACES = {
@@ -237,9 +236,9 @@ class SavedPlan(_Part):
     @classmethod
     def read(cls, path: Path) -> SavedPlan:
         """Read a file. Raises :class:`UsageError` if it is not one, and :class:`DataError` if it was edited."""
-        place = f"{PLAN} {path}"
+        place = f"--plan {path}"
         if not path.is_file():
-            raise UsageError("no such file; write one by `scdgen plan SPEC... --out FILE`", option=PLAN, value=path)
+            raise UsageError("no such file; write one by `scdgen plan SPEC... --out FILE`", option="--plan", value=path)
         try:
             content: Any = json.loads(paths.read_text(path, _MOST_BYTES))
         except ValueError:  # of UTF-8 as well
@@ -309,7 +308,7 @@ def make_planned(
     read = _with_path(spec, source).source
     if read.query and (found := sql.query(read.query).volatile):
         what = f"source.query of {spec.origin} calls {found}, which gives other rows in the run than in the plan"
-        raise UsageError(f"{what}; make it a param with that default, whose value a plan keeps", option=OUT)
+        raise UsageError(f"{what}; make it a param with that default, whose value a plan keeps", option="--out")
     state.require_versions(read.path)
     return PlannedRun(
         target=spec.target,

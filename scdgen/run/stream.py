@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from scdgen.arguments import CHECKPOINT
 from scdgen.compile.compile import bind_each
 from scdgen.engine.engine import FILE
 from scdgen.engine.footer import read_footer
@@ -204,7 +203,7 @@ def _choose_checkpoint(fed: Sequence[Spec], given: str | None) -> str:
     if given is None and len(found) != 1:
         what = "none of the specs names" if not found else f"the specs name {len(found)} places for"
         raise UsageError(
-            f"{fed[0].origin}: {what} the stream's checkpoint; write stream.checkpoint in a spec, or pass {CHECKPOINT}"
+            f"{fed[0].origin}: {what} the stream's checkpoint; write stream.checkpoint in a spec, or pass --checkpoint"
         )
     return given or found[0]
 

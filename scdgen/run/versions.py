@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scdgen import sql
-from scdgen.arguments import KNOWN_AT, Argument, key_argument
 from scdgen.compile.queries import Show, given_query, versions_query
 from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 UNTIL, OPEN = "_scd_until", "_scd_open"
 
-Given = tuple[Argument | str, str, str]
+Given = tuple[str, str, str]
 """A value that the caller gives: what it is passed as, its text, its type."""
 
 # Spark infers constraints for each combination of columns. With 18 columns and unchanged: keep, a filter by time takes
@@ -75,8 +74,8 @@ class VersionFilter:
 
     def list_given(self, spec: Spec) -> list[Given]:
         """The given values, for :meth:`Tables.require_valid`."""
-        kinds: dict[Argument | str, tuple[object, str]] = {
-            "--as-of": (self.as_of, spec.history.type.upper()), KNOWN_AT: (self.known_at, "TIMESTAMP")
+        kinds: dict[str, tuple[object, str]] = {
+            "--as-of": (self.as_of, spec.history.type.upper()), "--known-at": (self.known_at, "TIMESTAMP")
         }  # fmt: skip
         times: list[Given] = [(name, str(time), kind) for name, (time, kind) in kinds.items() if time is not None]
         return list_keys(spec, self.keys) + times
@@ -238,7 +237,7 @@ def require_table(spark: SparkSession, spec: Spec) -> None:
 
 def list_keys(spec: Spec, keys: Mapping[str, object]) -> list[Given]:
     """(option, text, type) of each key, for :meth:`Tables.require_valid`."""
-    return [(key_argument(name), str(value), spec.columns[name].type) for name, value in keys.items()]
+    return [(f"--key {name}", str(value), spec.columns[name].type) for name, value in keys.items()]
 
 
 def resolve_word(given: object, value: str) -> object:
@@ -257,7 +256,7 @@ def require_forms(given: Sequence[Given]) -> None:
             raise _invalid(name, text, kind)
 
 
-def _invalid(option: Argument | str, text: str, kind: str) -> UsageError:
+def _invalid(option: str, text: str, kind: str) -> UsageError:
     return UsageError(f"{quoted(text)} is not a valid {kind}; write it as `scdgen show` prints it", option=option)
 
 

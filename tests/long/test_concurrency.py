@@ -186,6 +186,6 @@ def test_run_fails_after_the_last_retry(spark: SparkSession, tmp_path: Path, mon
         meanwhile.join()
     assert str(failed.value) == (
         "writers.spent: other writers changed the table during each of 3 tries; run again when fewer write to it, "
-        "or allow more with retries="
+        "or allow more with --retries"
     )
     assert len(commits) >= 4 and rows_of(spark, "writers.spent") == before

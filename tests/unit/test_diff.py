@@ -143,25 +143,25 @@ def test_csv_has_a_column_for_each_side() -> None:
 @pytest.mark.parametrize(
     ("wanted", "says"),
     [
-        (DiffFilter(), "from_time: is missing; give the time to compare with, or a run with run_id"),
+        (DiffFilter(), "--from: is missing; give the time to compare with, or a run with --run"),
         (
             DiffFilter(to_time="2024-01-01"),
-            "from_time: is missing; give the time to compare with, or a run with run_id",
+            "--from: is missing; give the time to compare with, or a run with --run",
         ),
-        (DiffFilter("2024-01-01", run_id="r1"), "run_id: goes without from_time and to_time; give a run"),
-        (DiffFilter(to_time=1, run_id="r1"), "run_id: goes without from_time and to_time; give a run"),
-        (DiffFilter(known_to="2024-01-01"), "known_from: is missing; give the first time of what was known"),
+        (DiffFilter("2024-01-01", run_id="r1"), "--run: goes without --from and --to; give a run"),
+        (DiffFilter(to_time=1, run_id="r1"), "--run: goes without --from and --to; give a run"),
+        (DiffFilter(known_to="2024-01-01"), "--known-from: is missing; give the first time of what was known"),
         (
             DiffFilter(known_from="2024-01-01", run_id="r1"),
-            "known_from: goes without from_time, to_time and run_id; give either",
+            "--known-from: goes without --from, --to and --run; give either",
         ),
         (
             DiffFilter(known_from="2024-01-01"),
-            "known_from: crm.customer has no second axis of time; leave known_from out, or add history.recorded to "
+            "--known-from: crm.customer has no second axis of time; leave --known-from out, or add history.recorded to "
             "the spec",
         ),
-        (DiffFilter(0, keys={"idd": 1}), "keys['idd']: is not a key of crm.customer; did you mean 'id'?"),
-        (DiffFilter(run_id="r1", keys={"name": 1}), "keys['name']: is not a key of crm.customer; its keys are id"),
+        (DiffFilter(0, keys={"idd": 1}), "--key idd: is not a key of crm.customer; did you mean 'id'?"),
+        (DiffFilter(run_id="r1", keys={"name": 1}), "--key name: is not a key of crm.customer; its keys are id"),
     ],
 )
 def test_invalid_options_are_refused(wanted: DiffFilter, says: str) -> None:
@@ -180,7 +180,7 @@ def test_table_without_history_compares_only_runs(pattern: str) -> None:
     with pytest.raises(UsageError) as refused:
         DiffFilter("2024-01-01").query(spec)
     assert str(refused.value) == (
-        f"from_time: a.b is {pattern}, which keeps no history; give a run with run_id instead of times"
+        f"--from: a.b is {pattern}, which keeps no history; give a run with --run instead of times"
     )
 
 

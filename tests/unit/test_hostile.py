@@ -518,21 +518,16 @@ def test_statement_of_a_case_has_limits(monkeypatch: pytest.MonkeyPatch, tmp_pat
     from scdgen.duck import database
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(database, "SECONDS", 0.5)
     monkeypatch.setattr(database, "MOST_ROWS", 1_000)
     found = database.Database()
     numbers = ", ".join(f"({number})" for number in range(50))
     found.execute(f"CREATE TABLE n AS SELECT x FROM VALUES {numbers} AS t(x)")
-    with soon(), pytest.raises(EngineError, match="takes longer than"):
-        found.execute("SELECT count(*) FROM n AS a, n AS b, n AS c, n AS d, n AS e, n AS f, n AS g, n AS h")
-    assert found.execute("SELECT count(*) FROM n") == [(50,)]  # the next one is not interrupted
     with pytest.raises(EngineError, match="more than 1,000 rows"):
         found.execute("SELECT a.x FROM n AS a, n AS b")
     with pytest.raises(Exception, match="locked"):
         found._db.execute("SET enable_external_access = true")
     found.close()
     monkeypatch.setattr(database, "_CONFIG", {**database._CONFIG, "memory_limit": "30MB"})
-    monkeypatch.setattr(database, "SECONDS", 60)
     found = database.Database()
     found.execute(f"CREATE TABLE n AS SELECT x FROM VALUES {numbers} AS t(x)")
     with pytest.raises(EngineError, match="more than 1 GB of memory"):

@@ -267,5 +267,5 @@ def test_show_of_what_was_known_without_spark(
     assert capsys.readouterr().out.strip() == (
         "crm.people, known at 2024-02-15 and at 2024-02-20: 0 opened, 0 closed, 0 corrected, 0 folded"
     )
-    with pytest.raises(UsageError, match="has no second axis of time; leave known_at out, or add history"):
+    with pytest.raises(UsageError, match="has no second axis of time; leave --known-at out, or add history"):
         VersionFilter(known_at="2024-01-01").query(load_spec_text(SPEC))

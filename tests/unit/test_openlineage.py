@@ -291,7 +291,7 @@ def test_lost_events_are_one_warning(
             reported.counts = COUNTS
     lost = f"events of crm.Customer are lost: START, {'FAIL' if fails else 'COMPLETE'}"
     logged = [text for name, _, text in caplog.record_tuples if name.startswith("scdgen")]  # urllib3 logs its retries
-    assert logged == [f"openlineage {place}: {why}; the run is not affected, but {lost}"]
+    assert logged == [f"--openlineage {place}: {why}; the run is not affected, but {lost}"]
 
 
 def test_password_of_a_server_is_hidden(caplog: pytest.LogCaptureFixture) -> None:
@@ -299,7 +299,7 @@ def test_password_of_a_server_is_hidden(caplog: pytest.LogCaptureFixture) -> Non
         pass
     said = caplog.messages[-1]
     assert "S3cret" not in caplog.text
-    assert said.startswith("openlineage http://***@127.0.0.1:1/x***: ") and "S3cret" not in said
+    assert said.startswith("--openlineage http://***@127.0.0.1:1/x***: ") and "S3cret" not in said
     with pytest.raises(UsageError) as caught:
         OpenLineage("ftp://user:S3cretPW@host/x?api_key=S3cretKEY")
     assert "S3cret" not in str(caught.value)
@@ -316,7 +316,7 @@ def test_key_in_clear_is_remarked(monkeypatch: pytest.MonkeyPatch, caplog: pytes
         OpenLineage(url)
     assert caplog.messages == []
     OpenLineage("http://host")
-    assert caplog.messages == ["openlineage http://host: sends OPENLINEAGE_API_KEY unencrypted; write https instead"]
+    assert caplog.messages == ["--openlineage http://host: sends OPENLINEAGE_API_KEY unencrypted; write https instead"]
 
 
 @pytest.mark.parametrize("place", ["", "s3://bucket/events", "http://", "https:///api", "file:///x.jsonl"])
@@ -327,11 +327,11 @@ def test_wrong_place_is_refused(place: str) -> None:
 
 
 def test_wrong_settings_are_refused() -> None:
-    line = "openlineage http://a b: openlineage-python refuses this (.*); correct the URL, or openlineage.yml"
+    line = "--openlineage http://a b: openlineage-python refuses this (.*); correct the URL, or openlineage.yml"
     with pytest.raises(UsageError, match=line):
         OpenLineage("http://a b")
     Path("openlineage.yml").write_text("transport: {auth: {type: api_key}}\n")
-    with pytest.raises(UsageError, match=r"openlineage http://a: .*apiKey is required"):
+    with pytest.raises(UsageError, match=r"--openlineage http://a: .*apiKey is required"):
         OpenLineage("http://a")
 
 

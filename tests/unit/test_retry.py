@@ -110,7 +110,7 @@ def test_a_writer_among_many_goes_on_for_ten_minutes(
     assert RETRY_FOR == 600 and 600 <= clock.now - 1015 <= 620, "the last try begins in time"
     assert str(spent.value) == (
         f"x.y: other writers changed the table during each of {clock.tries} tries; run again when fewer write to it, "
-        "or allow more with retry_for="
+        "or allow more with --retry-for"
     )
 
 
@@ -119,7 +119,7 @@ def test_the_time_counts_from_the_first_lost_try(monkeypatch: pytest.MonkeyPatch
     clock = Clock(monkeypatch, losses=1, takes=3600)
     assert retry("x.y", RetryLimit(), clock.attempt) == ("done", 1)
     clock = Clock(monkeypatch, losses=1, takes=1)
-    with pytest.raises(EngineError, match=r"during the only try; .* with retry_for=$"):
+    with pytest.raises(EngineError, match=r"during the only try; .* with --retry-for$"):
         retry("x.y", RetryLimit(0), clock.attempt)
 
 
@@ -131,10 +131,10 @@ def test_a_day_of_tries(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_both_limits(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "scdgen")
     clock = Clock(monkeypatch, losses=9, takes=1)
-    with pytest.raises(EngineError, match=r"each of 4 tries; .* with retries=$"):
+    with pytest.raises(EngineError, match=r"each of 4 tries; .* with --retries$"):
         retry("x.y", RetryLimit(90, 3), clock.attempt)
     clock.tries = 0
-    with pytest.raises(EngineError, match=r"each of 3 tries; .* with retry_for=$"):
+    with pytest.raises(EngineError, match=r"each of 3 tries; .* with --retry-for$"):
         retry("x.y", RetryLimit(2, 3), clock.attempt)
     line = "x.y: another writer was first; trying again for up to"
     assert caplog.messages == [f"{line} 90 seconds, up to 3 times", f"{line} 2 seconds, up to 3 times"]
