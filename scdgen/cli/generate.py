@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 import click
@@ -17,7 +16,7 @@ from scdgen import paths
 from scdgen.cli import log
 from scdgen.cli.config import describe_file_options
 from scdgen.cli.init import read_text
-from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, specs_argument, templates_option
+from scdgen.cli.options import find_specs, load_specs, specs_argument, templates_option
 from scdgen.cli.output import code, echo, say
 from scdgen.compile.compile import FILES, Files, render_feeds
 from scdgen.compile.macro import render_macro
@@ -70,24 +69,20 @@ _INTRODUCTIONS = {
 @click.command()
 @specs_argument
 @templates_option
-@jobs_option
-def validate(specs: tuple[str, ...], compiler: Compiler, jobs: int | None, debug: bool) -> None:
+def validate(specs: tuple[str, ...], compiler: Compiler, debug: bool) -> None:
     """Report all errors of the specs at once. Needs no Spark and no Java.
 
     \b
     Example:  scdgen validate specs
     """
-    found = find_specs(specs)
-    with map_specs(len(found), jobs) as each:
-        loaded = load_specs(found, each)
-        for spec, _ in zip(loaded, each(partial(render_feeds, compiler=compiler), loaded), strict=True):
-            say(f"{spec.origin}: ok ({spec.target})")
+    for spec in load_specs(specs):
+        render_feeds(spec, compiler)
+        say(f"{spec.origin}: ok ({spec.target})")
 
 
 @click.command()
 @specs_argument
 @templates_option
-@jobs_option
 @click.option("--out", default="generated", show_default=True, metavar="DIR", help="Where to write the folders.")
 @click.option(
     "--format",
@@ -112,7 +107,6 @@ def validate(specs: tuple[str, ...], compiler: Compiler, jobs: int | None, debug
 def generate(
     specs: tuple[str, ...],
     compiler: Compiler,
-    jobs: int | None,
     out: str,
     kind: str,
     plan: bool,
@@ -138,31 +132,30 @@ def generate(
         _generate_for_dbt(specs, compiler, out, check, diff)
         return
     changed, dry, found = 0, check or diff, find_specs(specs)
-    with map_specs(len(found), jobs) as each:
-        loaded = load_specs(found, each)
-        if not dry:
-            _warn_of_local_paths(loaded)
-        # Headers name the spec relative to the output's parent folder, so that they do not depend on the working one.
-        parent = Path(out).absolute().parent
-        shown = [spec.placed_at(Path(os.path.relpath(spec.origin, parent)).as_posix()) for spec in loaded]
-        # Update those that exist with every format: an outdated one would look right.
-        asked = {kind, PLAN} if plan else {kind}
-        added = frozenset(
-            (spec.folder, format_)
-            for spec in shown
-            for format_, names in ADDED.items()
-            if format_ in asked or any(paths.exists(Path(out, spec.folder, name), Path(out)) for name in names)
-        )
-        made = each(partial(render_files, compiler=compiler, added=added), shown)
-        known: dict[str, list[str]] = {}
-        for spec, files in zip(shown, made, strict=True):
-            differ, folder = 0, Path(out, spec.folder)
-            known[spec.folder] = _list_names(spec, folder)
-            for name in known[spec.folder]:
-                differ += _write_file(folder / name, files.get(name), dry, Path(out))
-            if diff and differ:
-                _print_meanings(spec, folder, compiler)
-            changed += differ
+    loaded = load_specs(found)
+    if not dry:
+        _warn_of_local_paths(loaded)
+    # Headers name the spec relative to the output's parent folder, so that they do not depend on the working one.
+    parent = Path(out).absolute().parent
+    shown = [spec.placed_at(Path(os.path.relpath(spec.origin, parent)).as_posix()) for spec in loaded]
+    # Update those that exist with every format: an outdated one would look right.
+    asked = {kind, PLAN} if plan else {kind}
+    added = frozenset(
+        (spec.folder, format_)
+        for spec in shown
+        for format_, names in ADDED.items()
+        if format_ in asked or any(paths.exists(Path(out, spec.folder, name), Path(out)) for name in names)
+    )
+    known: dict[str, list[str]] = {}
+    for spec in shown:
+        files = render_files(spec, compiler, added)
+        differ, folder = 0, Path(out, spec.folder)
+        known[spec.folder] = _list_names(spec, folder)
+        for name in known[spec.folder]:
+            differ += _write_file(folder / name, files.get(name), dry, Path(out))
+        if diff and differ:
+            _print_meanings(spec, folder, compiler)
+        changed += differ
     if dry:
         # A single spec says nothing about the folders of others, nor does an output that has more in it than SQL.
         is_whole = any(map(os.path.isdir, specs)) and not any(_is_below(path, Path(out)) for path in found)

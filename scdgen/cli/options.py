@@ -7,14 +7,10 @@ import datetime as dt
 import functools
 import logging
 import math
-import os
 import re
-import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -39,14 +35,10 @@ if TYPE_CHECKING:
     from scdgen.run.versions import Tables
 
 F = TypeVar("F", bound=Callable[..., Any])
-Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # as map()
 Read = Callable[["Spec", "Callable[[Tables], Any]"], Any]
 _SMALL = 64_000_000  # bytes of a warehouse and of the sources
 _TINY = 4_000_000
-_MANY = 50  # for fewer specs, processes cost more than they save
 _OF_ROWS = {*FORMATS, PACKED} - {".json"}  # which may be a spec
-JOBS_PER_CORE = 4
-_CHUNK = 4  # specs per task of a process
 
 
 def common_options(command: F) -> F:
@@ -88,21 +80,6 @@ def templates_option(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(compiler=Compiler(templates), **given)
 
     return click.option("--templates", type=click.Path(exists=True, file_okay=False), help=text)(call)
-
-
-def jobs_option(command: F) -> F:
-    """--jobs."""
-    text = "Number of processes for more than 50 specs, at most 4 per core.  [default: one per core]"
-    return click.option("--jobs", type=click.IntRange(min=1), metavar="N", help=text, callback=_limit_jobs)(command)
-
-
-def _limit_jobs(_context: click.Context, _param: click.Parameter, jobs: int | None) -> int | None:
-    """Refuse more processes than help: a file of the folder may ask for any number of them."""
-    if jobs is not None and jobs > JOBS_PER_CORE * (os.cpu_count() or 1):
-        raise UsageError(
-            f"is more than {JOBS_PER_CORE} per core; give fewer, or leave it out", option="--jobs", value=jobs
-        )
-    return jobs
 
 
 @dataclass(frozen=True)
@@ -488,35 +465,6 @@ def report_error(error: Exception, debug: bool, **fields: str) -> None:
     log.error(line_and_status(error)[0], None, **fields)
 
 
-@contextlib.contextmanager
-def map_specs(count: int, jobs: int | None) -> Iterator[Each]:
-    """Yield ``map``, or for more than 50 specs one that uses ``jobs`` processes (default: one per core), in order."""
-    if count <= _MANY or jobs == 1:
-        yield map
-        return
-    # Only this process handles Ctrl-C.
-    pool = ProcessPoolExecutor(jobs, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN))
-    try:
-        yield partial(_map_chunks, pool)
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _map_chunks(pool: ProcessPoolExecutor, work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-    for result, error in pool.map(partial(_try, work), items, chunksize=_CHUNK):
-        if error is not None:
-            raise error
-        yield result
-
-
-def _try(work: Callable[[Any], Any], item: Any) -> tuple[Any, ScdgenError | None]:
-    """Return (result, error): an error that is raised would discard the earlier results of its chunk."""
-    try:
-        return work(item), None
-    except ScdgenError as error:
-        return None, error
-
-
 def find_specs(given: Iterable[str | Path]) -> list[Path]:
     """Find spec files: the given files, and those in folders that end in ``.yml`` or ``.yaml``, sorted by name.
 
@@ -556,12 +504,12 @@ def load_one(given: Iterable[str | Path], command: str) -> Spec:
     return loaded[0]
 
 
-def load_specs(given: Iterable[str | Path], each: Each = map) -> list[Spec]:
-    """Load all specs, or raise :class:`SpecError` with the mistakes of all of them; ``each`` maps over the files."""
+def load_specs(given: Iterable[str | Path]) -> list[Spec]:
+    """Load all specs, or raise :class:`SpecError` with the mistakes of all of them."""
     specs: list[Spec] = []
     problems: list[Problem] = []
     first: SpecError | None = None
-    for found in each(_load_or_error, find_specs(given)):
+    for found in map(_load_or_error, find_specs(given)):
         if isinstance(found, SpecError):
             problems += found.problems
             first = first or found

@@ -91,12 +91,12 @@ def test_check_names_the_options_of_the_file(capsys: pytest.CaptureFixture[str])
     """They decide what is compared: with format = "dbt" it is not the SQL of the specs."""
     assert run(capsys, "generate", "t.yml", "-q")[0] == 0
     assert run(capsys, "generate", "t.yml", "--check") == (0, "", "")
-    Path("scdgen.toml").write_text("warehouse = 'w'\nquiet = true\njobs = 1\n[generate]\nformat = 'sql'\n")
-    wanted = "options from scdgen.toml: jobs = 1, format = sql, quiet = true\n"
+    Path("scdgen.toml").write_text("warehouse = 'w'\nquiet = true\ndebug = false\n[generate]\nformat = 'sql'\n")
+    wanted = "options from scdgen.toml: format = sql, quiet = true, debug = false\n"
     for option in ("--check", "--diff"):
         assert run(capsys, "generate", "t.yml", option) == (0, "", wanted)
     assert run(capsys, "generate", "t.yml", "--check", "--format", "script")[2].startswith(
-        "options from scdgen.toml: j"
+        "options from scdgen.toml: quiet"
     )
     assert run(capsys, "generate", "t.yml") == (0, "", ""), "only where it decides about a check"
 
