@@ -25,21 +25,21 @@ MERGE INTO crm.customer AS t USING (
         -- A row that breaks a rule stops the statement, as does a session that would read values differently.
         -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
         SELECT *
-        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
-        WHERE
-            CASE
-                WHEN NOT _scd_kept THEN FALSE
-                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
-                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer: needs ANSI mode and TIMESTAMP_LTZ')
-                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
-                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer: run SET TIME ZONE \'UTC\' first')
-                WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer: id is NULL')
-                WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
-                    THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer: a time is not in the years 1 to 9999')
-                WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer: changed_at is NULL')
-                WHEN _scd_at >= _scd_batch_from THEN TRUE
-                ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer: the source changed during the run')
-            END
+        FROM source_rows
+            LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE CASE
+            WHEN NOT _scd_kept THEN FALSE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer: needs ANSI mode and TIMESTAMP_LTZ')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer: run SET TIME ZONE \'UTC\' first')
+            WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer: id is NULL')
+            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer: a time is not in the years 1 to 9999')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer: changed_at is NULL')
+            WHEN _scd_at >= _scd_batch_from THEN TRUE
+            ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer: the source changed during the run')
+        END
     ),
     timeline AS (
         -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that a change can affect.
@@ -71,19 +71,17 @@ MERGE INTO crm.customer AS t USING (
         SELECT
             *,
             NOT _scd_deleted
-                AND NOT (STRUCT(_scd_deleted, name, address)
-                    <=> LAG(STRUCT(_scd_deleted, name, address)) OVER by_key)
+                AND NOT (STRUCT(_scd_deleted, name, address) <=> LAG(STRUCT(_scd_deleted, name, address)) OVER by_key)
                 AS _scd_opens
         FROM ranked
-        WHERE
-            CASE
-                WHEN _scd_row = 1 THEN TRUE
-                WHEN _scd_rank > 1 OR _scd_agrees THEN FALSE
-                ELSE RAISE_ERROR(
-                    '[SCDGEN_CONFLICT] crm.customer: two different rows of one key and time: '
+        WHERE CASE
+            WHEN _scd_row = 1 THEN TRUE
+            WHEN _scd_rank > 1 OR _scd_agrees THEN FALSE
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] crm.customer: two different rows of one key and time: '
                     || TO_JSON(STRUCT(id, _scd_at))
-                )
-            END
+            )
+        END
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
     ),
     staged AS (
@@ -97,7 +95,12 @@ MERGE INTO crm.customer AS t USING (
                 WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(name, address, _scd_next))
                     THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
             END AS _scd_action,
-            id, name, address, _scd_at AS valid_from, _scd_next AS valid_to, _scd_next IS NULL AS is_current
+            id,
+            name,
+            address,
+            _scd_at AS valid_from,
+            _scd_next AS valid_to,
+            _scd_next IS NULL AS is_current
         FROM events
     )
     SELECT * FROM staged WHERE _scd_action IS NOT NULL
@@ -107,8 +110,7 @@ MERGE INTO crm.customer AS t USING (
 -- Redundant: the version before it now has the same values.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
 -- A stored version whose end or values change; both are written.
-WHEN MATCHED THEN
-    UPDATE SET name = s.name, address = s.address, valid_to = s.valid_to, is_current = s.is_current
+WHEN MATCHED THEN UPDATE SET name = s.name, address = s.address, valid_to = s.valid_to, is_current = s.is_current
 -- A version that is not stored yet.
 WHEN NOT MATCHED THEN
     INSERT (id, name, address, valid_from, valid_to, is_current)

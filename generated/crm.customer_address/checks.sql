@@ -6,13 +6,9 @@ WITH judged AS (
     -- Each row by itself. What a window carries is computed before it.
     SELECT
         *,
-        t.end_date <= t.start_date
-            AS _scd_end_after_start,
-        t.is_current IS DISTINCT FROM (t.end_date IS NULL)
-            AS _scd_flag_matches_end,
-        t.id IS NULL
-            OR t.start_date IS NULL
-            AS _scd_key_not_null,
+        t.end_date <= t.start_date AS _scd_end_after_start,
+        t.is_current IS DISTINCT FROM (t.end_date IS NULL) AS _scd_flag_matches_end,
+        t.id IS NULL OR t.start_date IS NULL AS _scd_key_not_null,
         t.end_date AS _scd_until,
         STRUCT(t.address) AS _scd_state
     FROM crm.customer_address AS t
@@ -25,12 +21,11 @@ neighbours AS (
         LEAD(t._scd_state) OVER by_key <=> t._scd_state AS _scd_same,
         (t.end_date IS NULL)
             AND COUNT_IF(t.end_date IS NULL) OVER (
-                PARTITION BY t.id ORDER BY t.start_date, t.end_date
+                PARTITION BY t.id
+                ORDER BY t.start_date, t.end_date
                 ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
             ) = 2 AS _scd_one_current,
-        ROW_NUMBER() OVER (
-            PARTITION BY t.id, t.start_date ORDER BY t.start_date, t.end_date
-        ) = 2 AS _scd_unique_start
+        ROW_NUMBER() OVER (PARTITION BY t.id, t.start_date ORDER BY t.start_date, t.end_date) = 2 AS _scd_unique_start
     FROM judged AS t
     WINDOW by_key AS (PARTITION BY t.id ORDER BY t.start_date, t.end_date)
 )

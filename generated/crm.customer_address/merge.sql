@@ -25,21 +25,21 @@ MERGE INTO crm.customer_address AS t USING (
         -- A row that breaks a rule stops the statement, as does a session that would read values differently.
         -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
         SELECT *
-        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
-        WHERE
-            CASE
-                WHEN NOT _scd_kept THEN FALSE
-                WHEN TYPEOF(COALESCE(1, '')) = 'string'
-                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_address: needs ANSI mode')
-                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
-                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_address: run SET TIME ZONE \'UTC\' first')
-                WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_address: id is NULL')
-                WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
-                    THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_address: a time is not in the years 1 to 9999')
-                WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_address: start_date is NULL')
-                WHEN _scd_at >= _scd_batch_from THEN TRUE
-                ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer_address: the source changed during the run')
-            END
+        FROM source_rows
+            LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE CASE
+            WHEN NOT _scd_kept THEN FALSE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_address: needs ANSI mode')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_address: run SET TIME ZONE \'UTC\' first')
+            WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_address: id is NULL')
+            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_address: a time is not in the years 1 to 9999')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_address: start_date is NULL')
+            WHEN _scd_at >= _scd_batch_from THEN TRUE
+            ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer_address: the source changed during the run')
+        END
     ),
     timeline AS (
         -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that a change can affect.
@@ -74,22 +74,19 @@ MERGE INTO crm.customer_address AS t USING (
                 AND NOT (STRUCT(_scd_deleted, address) <=> LAG(STRUCT(_scd_deleted, address)) OVER by_key)
                 AS _scd_opens
         FROM ranked
-        WHERE
-            CASE
-                WHEN _scd_row = 1 THEN TRUE
-                WHEN _scd_rank > 1 OR _scd_agrees THEN FALSE
-                ELSE RAISE_ERROR(
-                    '[SCDGEN_CONFLICT] crm.customer_address: two different rows of one key and time: '
+        WHERE CASE
+            WHEN _scd_row = 1 THEN TRUE
+            WHEN _scd_rank > 1 OR _scd_agrees THEN FALSE
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] crm.customer_address: two different rows of one key and time: '
                     || TO_JSON(STRUCT(id, _scd_at))
-                )
-            END
+            )
+        END
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
     ),
     runs AS (
         -- Numbers the versions, to find the newest value of an untracked column in each.
-        SELECT
-            *,
-            COUNT_IF(_scd_opens OR _scd_deleted) OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_run
+        SELECT *, COUNT_IF(_scd_opens OR _scd_deleted) OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_run
         FROM events
     ),
     versions AS (
@@ -106,7 +103,8 @@ MERGE INTO crm.customer_address AS t USING (
         WINDOW
             by_key AS (PARTITION BY id ORDER BY _scd_at),
             in_version AS (
-                PARTITION BY id, _scd_run ORDER BY _scd_at
+                PARTITION BY id, _scd_run
+                ORDER BY _scd_at
                 ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
             )
     ),
@@ -119,7 +117,12 @@ MERGE INTO crm.customer_address AS t USING (
                 WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(name, address, _scd_next))
                     THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
             END AS _scd_action,
-            id, name, address, _scd_at AS start_date, _scd_next AS end_date, _scd_next IS NULL AS is_current
+            id,
+            name,
+            address,
+            _scd_at AS start_date,
+            _scd_next AS end_date,
+            _scd_next IS NULL AS is_current
         FROM versions
     )
     SELECT * FROM staged WHERE _scd_action IS NOT NULL
@@ -129,8 +132,7 @@ MERGE INTO crm.customer_address AS t USING (
 -- Redundant: the version before it now has the same values.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
 -- A stored version whose end or values change; both are written.
-WHEN MATCHED THEN
-    UPDATE SET name = s.name, address = s.address, end_date = s.end_date, is_current = s.is_current
+WHEN MATCHED THEN UPDATE SET name = s.name, address = s.address, end_date = s.end_date, is_current = s.is_current
 -- A version that is not stored yet.
 WHEN NOT MATCHED THEN
     INSERT (id, name, address, start_date, end_date, is_current)

@@ -4,8 +4,7 @@
 
 -- The open versions.
 CREATE OR REPLACE VIEW crm.customer_address_current AS
-SELECT
-    id, name, address, start_date, end_date, is_current
+SELECT id, name, address, start_date, end_date, is_current
 FROM crm.customer_address AS t
 WHERE t.is_current;
 
@@ -13,8 +12,6 @@ WHERE t.is_current;
 CREATE OR REPLACE FUNCTION crm.customer_address_as_of (at DATE)
 RETURNS TABLE
 RETURN
-SELECT
-    id, name, address, start_date, end_date, is_current
+SELECT id, name, address, start_date, end_date, is_current
 FROM crm.customer_address AS t
-WHERE t.start_date <= at
-    AND (t.end_date IS NULL OR t.end_date > at);
+WHERE t.start_date <= at AND (t.end_date IS NULL OR t.end_date > at);

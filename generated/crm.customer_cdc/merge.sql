@@ -28,27 +28,33 @@ MERGE INTO crm.customer_cdc AS t USING (
         -- A row that breaks a rule stops the statement, as does a session that would read values differently.
         -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
         SELECT *
-        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
-        WHERE
-            CASE
-                WHEN NOT _scd_kept THEN FALSE
-                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
-                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_cdc: needs ANSI mode and TIMESTAMP_LTZ')
-                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
-                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_cdc: run SET TIME ZONE \'UTC\' first')
-                WHEN company IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: company is NULL')
-                WHEN customer_no IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: customer_no is NULL')
-                WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
-                    THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_cdc: a time is not in the years 1 to 9999')
-                WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_cdc: changed_at is NULL')
-                WHEN _scd_at >= _scd_batch_from THEN TRUE
-                ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer_cdc: the source changed during the run')
-            END
+        FROM source_rows
+            LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE CASE
+            WHEN NOT _scd_kept THEN FALSE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_cdc: needs ANSI mode and TIMESTAMP_LTZ')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_cdc: run SET TIME ZONE \'UTC\' first')
+            WHEN company IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: company is NULL')
+            WHEN customer_no IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: customer_no is NULL')
+            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_cdc: a time is not in the years 1 to 9999')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_cdc: changed_at is NULL')
+            WHEN _scd_at >= _scd_batch_from THEN TRUE
+            ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer_cdc: the source changed during the run')
+        END
     ),
     timeline AS (
         -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
         SELECT
-            company, customer_no, name, city, _scd_at, _scd_deleted, _scd_sequence_1,
+            company,
+            customer_no,
+            name,
+            city,
+            _scd_at,
+            _scd_deleted,
+            _scd_sequence_1,
             NULL AS _scd_until,
             NULL AS action,
             1 AS _scd_rank
@@ -70,7 +76,7 @@ MERGE INTO crm.customer_cdc AS t USING (
             RANK() OVER same_time > 1
                 OR CASE WHEN NOT _scd_deleted THEN STRUCT(name, city) END
                     <=> FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN STRUCT(name, city) END) OVER same_time
-                    AS _scd_agrees,
+                AS _scd_agrees,
             FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(name, city, action, _scd_until AS _scd_next) END)
                 IGNORE NULLS OVER (PARTITION BY company, customer_no, _scd_at) AS _scd_stored
         FROM timeline
@@ -82,19 +88,17 @@ MERGE INTO crm.customer_cdc AS t USING (
         SELECT
             *,
             NOT _scd_deleted
-                AND NOT (STRUCT(_scd_deleted, name, city)
-                    <=> LAG(STRUCT(_scd_deleted, name, city)) OVER by_key)
+                AND NOT (STRUCT(_scd_deleted, name, city) <=> LAG(STRUCT(_scd_deleted, name, city)) OVER by_key)
                 AS _scd_opens
         FROM ranked
-        WHERE
-            CASE
-                WHEN _scd_row = 1 THEN TRUE
-                WHEN _scd_agrees THEN FALSE
-                ELSE RAISE_ERROR(
-                    '[SCDGEN_CONFLICT] crm.customer_cdc: two different rows of one key and time: '
+        WHERE CASE
+            WHEN _scd_row = 1 THEN TRUE
+            WHEN _scd_agrees THEN FALSE
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] crm.customer_cdc: two different rows of one key and time: '
                     || TO_JSON(STRUCT(company, customer_no, _scd_at))
-                )
-            END
+            )
+        END
         WINDOW by_key AS (PARTITION BY company, customer_no ORDER BY _scd_at)
     ),
     versions AS (
@@ -116,15 +120,21 @@ MERGE INTO crm.customer_cdc AS t USING (
             CASE
                 WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
                 WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
-                WHEN _scd_opens AND NOT (_scd_stored
-                    <=> STRUCT(
-                        name, city,
-                        CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS action,
-                        _scd_next
-                    ))
+                WHEN _scd_opens
+                    AND NOT (
+                        _scd_stored <=> STRUCT(
+                            name,
+                            city,
+                            CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS action,
+                            _scd_next
+                        )
+                    )
                     THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
             END AS _scd_action,
-            company, customer_no, name, city,
+            company,
+            customer_no,
+            name,
+            city,
             _scd_at AS valid_from,
             _scd_next AS valid_to,
             _scd_next IS NULL AS is_current,

@@ -11,11 +11,11 @@ WITH judged AS (
             OR t.expiry_ts > TIMESTAMP '9999-12-31 23:59:59.999 UTC'
             OR t.effective_ts >= TIMESTAMP '9999-12-31 23:59:59.999 UTC'
             AS _scd_end_after_start,
-        t.is_current IS DISTINCT FROM CASE WHEN t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC' THEN 1 ELSE 0 END
-            AS _scd_flag_matches_end,
-        t.customer_no IS NULL
-            OR t.effective_ts IS NULL
-            AS _scd_key_not_null,
+        t.is_current IS DISTINCT FROM CASE
+            WHEN t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC' THEN 1
+            ELSE 0
+        END AS _scd_flag_matches_end,
+        t.customer_no IS NULL OR t.effective_ts IS NULL AS _scd_key_not_null,
         NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC') + INTERVAL '1' MILLISECOND AS _scd_until,
         STRUCT(t.name) AS _scd_state
     FROM crm.customer_full AS t
@@ -28,12 +28,13 @@ neighbours AS (
         LEAD(t._scd_state) OVER by_key <=> t._scd_state AS _scd_same,
         (t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC')
             AND COUNT_IF(t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC') OVER (
-                PARTITION BY t.customer_no ORDER BY t.effective_ts, t.expiry_ts
+                PARTITION BY t.customer_no
+                ORDER BY t.effective_ts, t.expiry_ts
                 ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
             ) = 2 AS _scd_one_current,
-        ROW_NUMBER() OVER (
-            PARTITION BY t.customer_no, t.effective_ts ORDER BY t.effective_ts, t.expiry_ts
-        ) = 2 AS _scd_unique_start
+        ROW_NUMBER() OVER (PARTITION BY t.customer_no, t.effective_ts ORDER BY t.effective_ts, t.expiry_ts)
+            = 2
+            AS _scd_unique_start
     FROM judged AS t
     WINDOW by_key AS (PARTITION BY t.customer_no ORDER BY t.effective_ts, t.expiry_ts)
 )

@@ -4,7 +4,6 @@
 
 -- The open versions.
 CREATE OR REPLACE VIEW crm.customer_full_current AS
-SELECT
-    customer_no, name, effective_ts, expiry_ts, is_current
+SELECT customer_no, name, effective_ts, expiry_ts, is_current
 FROM crm.customer_full AS t
 WHERE t.is_current = 1;

@@ -6,14 +6,9 @@ WITH judged AS (
     -- Each row by itself. What a window carries is computed before it.
     SELECT
         *,
-        t.valid_to <= t.valid_from
-            AS _scd_end_after_start,
-        t.is_current IS DISTINCT FROM (t.valid_to IS NULL)
-            AS _scd_flag_matches_end,
-        t.id IS NULL
-            OR t.valid_from IS NULL
-            OR t.is_inferred IS NULL
-            AS _scd_key_not_null,
+        t.valid_to <= t.valid_from AS _scd_end_after_start,
+        t.is_current IS DISTINCT FROM (t.valid_to IS NULL) AS _scd_flag_matches_end,
+        t.id IS NULL OR t.valid_from IS NULL OR t.is_inferred IS NULL AS _scd_key_not_null,
         t.valid_to AS _scd_until,
         STRUCT(t.segment) AS _scd_state
     FROM crm.customer_member AS t
@@ -26,12 +21,11 @@ neighbours AS (
         LEAD(t._scd_state) OVER by_key <=> t._scd_state AS _scd_same,
         (t.valid_to IS NULL)
             AND COUNT_IF(t.valid_to IS NULL) OVER (
-                PARTITION BY t.id ORDER BY t.valid_from, t.valid_to
+                PARTITION BY t.id
+                ORDER BY t.valid_from, t.valid_to
                 ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
             ) = 2 AS _scd_one_current,
-        ROW_NUMBER() OVER (
-            PARTITION BY t.id, t.valid_from ORDER BY t.valid_from, t.valid_to
-        ) = 2 AS _scd_unique_start
+        ROW_NUMBER() OVER (PARTITION BY t.id, t.valid_from ORDER BY t.valid_from, t.valid_to) = 2 AS _scd_unique_start
     FROM judged AS t
     WINDOW by_key AS (PARTITION BY t.id ORDER BY t.valid_from, t.valid_to)
 )

@@ -35,7 +35,8 @@ TBLPROPERTIES (
 -- The unknown member: an open version for facts without a member.
 MERGE INTO crm.customer_member AS t USING (
     SELECT
-        id, segment,
+        id,
+        segment,
         SHA2(TO_JSON(ARRAY(CAST(id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS customer_sk,
         _scd_at AS valid_from,
         _scd_next AS valid_to,

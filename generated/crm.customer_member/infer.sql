@@ -22,33 +22,32 @@ MERGE INTO crm.customer_member AS t USING (
             MIN(_scd_at) AS _scd_at,
             CAST(NULL AS TIMESTAMP) AS _scd_next
         FROM source_rows
-        WHERE
-            CASE
-                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
-                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_member: needs ANSI mode and TIMESTAMP_LTZ')
-                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
-                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_member: run SET TIME ZONE \'UTC\' first')
-                ELSE TRUE
-            END
+        WHERE CASE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_member: needs ANSI mode and TIMESTAMP_LTZ')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_member: run SET TIME ZONE \'UTC\' first')
+            ELSE TRUE
+        END
             AND id IS NOT NULL
             AND _scd_at IS NOT NULL
             AND NOT (id = -1)
         GROUP BY id
     )
     SELECT
-        id, segment,
+        id,
+        segment,
         SHA2(TO_JSON(ARRAY(CAST(id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS customer_sk,
         _scd_at AS valid_from,
         _scd_next AS valid_to,
         _scd_next IS NULL AS is_current,
         TRUE AS is_inferred
     FROM versions
-    WHERE
-        CASE
-            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
-                THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_member: a time is not in the years 1 to 9999')
-            ELSE TRUE
-        END
+    WHERE CASE
+        WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
+            THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_member: a time is not in the years 1 to 9999')
+        ELSE TRUE
+    END
 ) AS s
     ON t.id = s.id
 -- An earlier fact of an inferred member has arrived.

@@ -26,22 +26,22 @@ MERGE INTO crm.customer_member AS t USING (
         -- A row that breaks a rule stops the statement, as does a session that would read values differently.
         -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
         SELECT *
-        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
-        WHERE
-            CASE
-                WHEN NOT _scd_kept THEN FALSE
-                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
-                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_member: needs ANSI mode and TIMESTAMP_LTZ')
-                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
-                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_member: run SET TIME ZONE \'UTC\' first')
-                WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_member: id is NULL')
-                WHEN id = -1 THEN RAISE_ERROR('[SCDGEN_RESERVED_KEY] crm.customer_member: a row has the reserved key')
-                WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
-                    THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_member: a time is not in the years 1 to 9999')
-                WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_member: changed_at is NULL')
-                WHEN _scd_at >= _scd_batch_from THEN TRUE
-                ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer_member: the source changed during the run')
-            END
+        FROM source_rows
+            LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE CASE
+            WHEN NOT _scd_kept THEN FALSE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_member: needs ANSI mode and TIMESTAMP_LTZ')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_member: run SET TIME ZONE \'UTC\' first')
+            WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_member: id is NULL')
+            WHEN id = -1 THEN RAISE_ERROR('[SCDGEN_RESERVED_KEY] crm.customer_member: a row has the reserved key')
+            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_member: a time is not in the years 1 to 9999')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_member: changed_at is NULL')
+            WHEN _scd_at >= _scd_batch_from THEN TRUE
+            ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer_member: the source changed during the run')
+        END
     ),
     timeline AS (
         -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that a change can affect.
@@ -63,9 +63,7 @@ MERGE INTO crm.customer_member AS t USING (
     ),
     newest AS (
         -- Since when a key has an inferred member; NULL if it has none.
-        SELECT
-            *,
-            MAX(CASE WHEN _scd_rank = 0 THEN _scd_at END) OVER (PARTITION BY id) AS _scd_inferred
+        SELECT *, MAX(CASE WHEN _scd_rank = 0 THEN _scd_at END) OVER (PARTITION BY id) AS _scd_inferred
         FROM timeline
     ),
     ranked AS (
@@ -90,28 +88,30 @@ MERGE INTO crm.customer_member AS t USING (
             MIN(CASE WHEN NOT _scd_deleted AND _scd_inferred IS NOT NULL THEN _scd_at END)
                 OVER (PARTITION BY id) AS _scd_first
         FROM ranked
-        WHERE
-            CASE
-                WHEN _scd_row = 1 THEN TRUE
-                WHEN _scd_rank > 1 OR _scd_agrees THEN FALSE
-                ELSE RAISE_ERROR(
-                    '[SCDGEN_CONFLICT] crm.customer_member: two different rows of one key and time: '
+        WHERE CASE
+            WHEN _scd_row = 1 THEN TRUE
+            WHEN _scd_rank > 1 OR _scd_agrees THEN FALSE
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] crm.customer_member: two different rows of one key and time: '
                     || TO_JSON(STRUCT(id, _scd_at))
-                )
-            END
+            )
+        END
     ),
     filled AS (
         -- That change completes the member: it holds from the start of the member on, if that is earlier.
         -- A delete before it has nothing to delete.
         SELECT
-            id, segment, _scd_deleted, _scd_rank, _scd_stored,
+            id,
+            segment,
+            _scd_deleted,
+            _scd_rank,
+            _scd_stored,
             _scd_start AS _scd_at,
             CASE WHEN _scd_at = _scd_first AND _scd_place = 0 THEN _scd_inferred END AS _scd_inferred
         FROM judged
             LATERAL VIEW POSEXPLODE(
                 CASE
-                    WHEN _scd_at = _scd_first AND _scd_at > _scd_inferred
-                        THEN ARRAY(_scd_inferred, _scd_at)
+                    WHEN _scd_at = _scd_first AND _scd_at > _scd_inferred THEN ARRAY(_scd_inferred, _scd_at)
                     ELSE ARRAY(_scd_at)
                 END
             ) p AS _scd_place, _scd_start
@@ -140,7 +140,8 @@ MERGE INTO crm.customer_member AS t USING (
                     THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
             END AS _scd_action,
             CASE WHEN _scd_stored IS NULL THEN _scd_inferred ELSE _scd_at END AS _scd_from,
-            id, segment,
+            id,
+            segment,
             SHA2(TO_JSON(ARRAY(CAST(id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS customer_sk,
             _scd_at AS valid_from,
             _scd_next AS valid_to,
@@ -157,8 +158,12 @@ WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
 -- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN
     UPDATE SET
-        segment = s.segment, valid_to = s.valid_to, is_current = s.is_current, is_inferred = s.is_inferred,
-        customer_sk = s.customer_sk, valid_from = s.valid_from
+        segment = s.segment,
+        valid_to = s.valid_to,
+        is_current = s.is_current,
+        is_inferred = s.is_inferred,
+        customer_sk = s.customer_sk,
+        valid_from = s.valid_from
 -- A version that is not stored yet.
 WHEN NOT MATCHED THEN
     INSERT (id, segment, customer_sk, valid_from, valid_to, is_current, is_inferred)

@@ -50,35 +50,32 @@ MERGE INTO crm.customer_profile AS t USING (
         FROM (
             SELECT *
             FROM periods AS p
-            WHERE
-                CAST(session.since AS TIMESTAMP) IS NULL
-                OR EXISTS (
-                    SELECT *
-                    FROM changed AS c
-                    WHERE p._scd_key_1 <=> c._scd_key_1
-                )
+            WHERE CAST(session.since AS TIMESTAMP) IS NULL
+                OR EXISTS (SELECT * FROM changed AS c WHERE p._scd_key_1 <=> c._scd_key_1)
         )
-        LATERAL VIEW STACK(2, _scd_key_1, _scd_from, _scd_key_1, _scd_until) b AS id, _scd_at
-        WHERE
-            CASE
-                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
-                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_profile: needs ANSI mode and TIMESTAMP_LTZ')
-                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
-                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_profile: run SET TIME ZONE \'UTC\' first')
-                WHEN id IS NULL THEN RAISE_ERROR(
+            LATERAL VIEW STACK(2, _scd_key_1, _scd_from, _scd_key_1, _scd_until) b AS id, _scd_at
+        WHERE CASE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_profile: needs ANSI mode and TIMESTAMP_LTZ')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_profile: run SET TIME ZONE \'UTC\' first')
+            WHEN id IS NULL
+                THEN RAISE_ERROR(
                     '[SCDGEN_NULL_KEY] crm.customer_profile: a joined version has no key: '
-                    || TO_JSON(STRUCT(id, _scd_table, _scd_from, _scd_until))
+                        || TO_JSON(STRUCT(id, _scd_table, _scd_from, _scd_until))
                 )
-                WHEN _scd_from IS NULL THEN RAISE_ERROR(
+            WHEN _scd_from IS NULL
+                THEN RAISE_ERROR(
                     '[SCDGEN_NULL_TIME] crm.customer_profile: a joined version has no start: '
-                    || TO_JSON(STRUCT(id, _scd_table, _scd_from, _scd_until))
+                        || TO_JSON(STRUCT(id, _scd_table, _scd_from, _scd_until))
                 )
-                WHEN _scd_until <= _scd_from THEN RAISE_ERROR(
+            WHEN _scd_until <= _scd_from
+                THEN RAISE_ERROR(
                     '[SCDGEN_END_BEFORE_START] crm.customer_profile: a joined version does not end after its start: '
-                    || TO_JSON(STRUCT(id, _scd_table, _scd_from, _scd_until))
+                        || TO_JSON(STRUCT(id, _scd_table, _scd_from, _scd_until))
                 )
-                ELSE _scd_at IS NOT NULL
-            END
+            ELSE _scd_at IS NOT NULL
+        END
         DISTRIBUTE BY id -- one shuffle serves the DISTINCT, the window and the joins
     ),
     spans AS (
@@ -93,7 +90,8 @@ MERGE INTO crm.customer_profile AS t USING (
             CAST(customer.name AS STRING) AS name,
             CAST(customer.address AS STRING) AS address,
             CAST(segment.segment AS STRING) AS segment,
-            spans._scd_at, spans._scd_until
+            spans._scd_at,
+            spans._scd_until
         FROM spans
         INNER JOIN customer
             ON spans.id = customer._scd_key_1
@@ -113,37 +111,39 @@ MERGE INTO crm.customer_profile AS t USING (
         FROM given
         WINDOW
             by_key AS (PARTITION BY id ORDER BY _scd_at),
-            whole_key AS (
-                PARTITION BY id ORDER BY _scd_at
-                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
-            )
+            whole_key AS (PARTITION BY id ORDER BY _scd_at ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
     ),
     timeline AS (
         -- The rows that begin a version: a copy does not, nor does an equal neighbour without a gap.
         -- Rows that contradict each other stop the statement.
         SELECT *
         FROM neighbours
-        WHERE
-            CASE
-                WHEN _scd_before IS NULL THEN TRUE
-                WHEN _scd_before <=> STRUCT(name, address, segment, _scd_until, _scd_at) THEN FALSE
-                WHEN _scd_before._scd_at = _scd_at THEN RAISE_ERROR(
+        WHERE CASE
+            WHEN _scd_before IS NULL THEN TRUE
+            WHEN _scd_before <=> STRUCT(name, address, segment, _scd_until, _scd_at) THEN FALSE
+            WHEN _scd_before._scd_at = _scd_at
+                THEN RAISE_ERROR(
                     '[SCDGEN_CONFLICT] crm.customer_profile: two different rows of one key and time: '
-                    || TO_JSON(STRUCT(id, _scd_at))
+                        || TO_JSON(STRUCT(id, _scd_at))
                 )
-                ELSE NOT (
-                    STRUCT(name, address, segment, _scd_at)
-                        <=> STRUCT(
-                            _scd_before.name, _scd_before.address, _scd_before.segment,
-                            _scd_before._scd_until AS _scd_at
-                        )
+            ELSE NOT (
+                STRUCT(name, address, segment, _scd_at) <=> STRUCT(
+                    _scd_before.name,
+                    _scd_before.address,
+                    _scd_before.segment,
+                    _scd_before._scd_until AS _scd_at
                 )
-            END
+            )
+        END
     ),
     folded AS (
         -- From the last row of a version, before the next begins: its end.
         SELECT
-            id, name, address, segment, _scd_at,
+            id,
+            name,
+            address,
+            segment,
+            _scd_at,
             LEAD(_scd_before._scd_until, 1, _scd_last._scd_until) OVER by_key AS _scd_until
         FROM timeline
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
@@ -157,12 +157,7 @@ MERGE INTO crm.customer_profile AS t USING (
             STRUCT(t.name, t.address, t.segment, t.valid_to AS _scd_until) AS _scd_stored
         FROM crm.customer_profile AS t
         LEFT SEMI JOIN customer AS g ON t.id = g._scd_key_1
-        WHERE CAST(session.since AS TIMESTAMP) IS NULL
-            OR EXISTS (
-                SELECT *
-                FROM changed AS c
-                WHERE t.id = c._scd_key_1
-            )
+        WHERE CAST(session.since AS TIMESTAMP) IS NULL OR EXISTS (SELECT * FROM changed AS c WHERE t.id = c._scd_key_1)
     ),
     staged AS (
         -- Every version of these keys, given or stored; the action is NULL if the stored version is already right.
@@ -173,7 +168,13 @@ MERGE INTO crm.customer_profile AS t USING (
                 WHEN NOT (_scd_stored <=> STRUCT(name, address, segment, _scd_until))
                     THEN IF(_scd_stored._scd_until IS NULL AND _scd_until IS NOT NULL, 'close', 'correct')
             END AS _scd_action,
-            id, name, address, segment, _scd_at AS valid_from, _scd_until AS valid_to, _scd_until IS NULL AS is_current
+            id,
+            name,
+            address,
+            segment,
+            _scd_at AS valid_from,
+            _scd_until AS valid_to,
+            _scd_until IS NULL AS is_current
         FROM folded AS _scd_given
         FULL OUTER JOIN stored USING (id, _scd_at)
     )
@@ -186,7 +187,11 @@ WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
 -- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN
     UPDATE SET
-        name = s.name, address = s.address, segment = s.segment, valid_to = s.valid_to, is_current = s.is_current
+        name = s.name,
+        address = s.address,
+        segment = s.segment,
+        valid_to = s.valid_to,
+        is_current = s.is_current
 -- A version that is not stored yet.
 WHEN NOT MATCHED THEN
     INSERT (id, name, address, segment, valid_from, valid_to, is_current)

@@ -4,19 +4,13 @@
 
 -- The version that was valid at the time of the fact. NULL if none is found.
 CREATE OR REPLACE VIEW sales.orders_as_was AS
-SELECT
-    f.*,
-    d.customer_sk,
-    d.segment AS customer_segment
+SELECT f.*, d.customer_sk, d.segment AS customer_segment
 FROM sales.orders AS f
 LEFT JOIN crm.customer_segment AS d
     ON d.id = f.customer_id AND d.valid_from <= f.ordered_at AND (d.valid_to IS NULL OR d.valid_to > f.ordered_at);
 
 -- The open version of the key. NULL if none is found.
 CREATE OR REPLACE VIEW sales.orders_as_is AS
-SELECT
-    f.*,
-    d.segment AS customer_segment
+SELECT f.*, d.segment AS customer_segment
 FROM sales.orders AS f
-LEFT JOIN crm.customer_segment AS d
-    ON d.id = f.customer_id AND d.is_current;
+LEFT JOIN crm.customer_segment AS d ON d.id = f.customer_id AND d.is_current;

@@ -26,21 +26,21 @@ MERGE INTO crm.customer_segment AS t USING (
         -- A row that breaks a rule stops the statement, as does a session that would read values differently.
         -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
         SELECT *
-        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
-        WHERE
-            CASE
-                WHEN NOT _scd_kept THEN FALSE
-                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
-                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_segment: needs ANSI mode and TIMESTAMP_LTZ')
-                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
-                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_segment: run SET TIME ZONE \'UTC\' first')
-                WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_segment: id is NULL')
-                WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
-                    THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_segment: a time is not in the years 1 to 9999')
-                WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_segment: changed_at is NULL')
-                WHEN _scd_at >= _scd_batch_from THEN TRUE
-                ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer_segment: the source changed during the run')
-            END
+        FROM source_rows
+            LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE CASE
+            WHEN NOT _scd_kept THEN FALSE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_segment: needs ANSI mode and TIMESTAMP_LTZ')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_segment: run SET TIME ZONE \'UTC\' first')
+            WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_segment: id is NULL')
+            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_segment: a time is not in the years 1 to 9999')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_segment: changed_at is NULL')
+            WHEN _scd_at >= _scd_batch_from THEN TRUE
+            ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer_segment: the source changed during the run')
+        END
     ),
     timeline AS (
         -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that a change can affect.
@@ -61,8 +61,8 @@ MERGE INTO crm.customer_segment AS t USING (
             *,
             ROW_NUMBER() OVER same_time AS _scd_row,
             CASE WHEN NOT _scd_deleted THEN STRUCT(name, segment) END
-                <=> FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN STRUCT(name, segment) END) OVER same_time
-                AS _scd_agrees,
+                <=> FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN STRUCT(name, segment) END)
+                    OVER same_time AS _scd_agrees,
             FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(name, segment, _scd_until AS _scd_next) END)
                 IGNORE NULLS OVER (PARTITION BY id, _scd_at) AS _scd_stored
         FROM timeline
@@ -77,22 +77,19 @@ MERGE INTO crm.customer_segment AS t USING (
                 AND NOT (STRUCT(_scd_deleted, segment) <=> LAG(STRUCT(_scd_deleted, segment)) OVER by_key)
                 AS _scd_opens
         FROM ranked
-        WHERE
-            CASE
-                WHEN _scd_row = 1 THEN TRUE
-                WHEN _scd_rank > 1 OR _scd_agrees THEN FALSE
-                ELSE RAISE_ERROR(
-                    '[SCDGEN_CONFLICT] crm.customer_segment: two different rows of one key and time: '
+        WHERE CASE
+            WHEN _scd_row = 1 THEN TRUE
+            WHEN _scd_rank > 1 OR _scd_agrees THEN FALSE
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] crm.customer_segment: two different rows of one key and time: '
                     || TO_JSON(STRUCT(id, _scd_at))
-                )
-            END
+            )
+        END
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
     ),
     runs AS (
         -- Numbers the versions, to find the newest value of an untracked column in each.
-        SELECT
-            *,
-            COUNT_IF(_scd_opens OR _scd_deleted) OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_run
+        SELECT *, COUNT_IF(_scd_opens OR _scd_deleted) OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_run
         FROM events
     ),
     versions AS (
@@ -109,7 +106,8 @@ MERGE INTO crm.customer_segment AS t USING (
         WINDOW
             by_key AS (PARTITION BY id ORDER BY _scd_at),
             in_version AS (
-                PARTITION BY id, _scd_run ORDER BY _scd_at
+                PARTITION BY id, _scd_run
+                ORDER BY _scd_at
                 ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
             )
     ),
@@ -122,7 +120,9 @@ MERGE INTO crm.customer_segment AS t USING (
                 WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(name, segment, _scd_next))
                     THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
             END AS _scd_action,
-            id, name, segment,
+            id,
+            name,
+            segment,
             SHA2(TO_JSON(ARRAY(CAST(id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS customer_sk,
             _scd_at AS valid_from,
             _scd_next AS valid_to,
@@ -136,8 +136,7 @@ MERGE INTO crm.customer_segment AS t USING (
 -- No version starts here any more: the one before has the same values, or a delete has this time.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
 -- A stored version whose end or values change; both are written.
-WHEN MATCHED THEN
-    UPDATE SET name = s.name, segment = s.segment, valid_to = s.valid_to, is_current = s.is_current
+WHEN MATCHED THEN UPDATE SET name = s.name, segment = s.segment, valid_to = s.valid_to, is_current = s.is_current
 -- A version that is not stored yet.
 WHEN NOT MATCHED THEN
     INSERT (id, name, segment, customer_sk, valid_from, valid_to, is_current)

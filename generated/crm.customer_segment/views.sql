@@ -4,15 +4,20 @@
 
 -- The open versions.
 CREATE OR REPLACE VIEW crm.customer_segment_now AS
-SELECT
-    id, name, segment, customer_sk, valid_from, valid_to, is_current
+SELECT id, name, segment, customer_sk, valid_from, valid_to, is_current
 FROM crm.customer_segment AS t
 WHERE t.is_current;
 
 -- Every version, and what the other versions of its key say.
 CREATE OR REPLACE VIEW crm.customer_segment_all AS
 SELECT
-    t.id, t.name, t.segment, t.customer_sk, t.valid_from, t.valid_to, t.is_current,
+    t.id,
+    t.name,
+    t.segment,
+    t.customer_sk,
+    t.valid_from,
+    t.valid_to,
+    t.is_current,
     FIRST_VALUE(t.segment) OVER by_key AS first_segment,
     (LAST_VALUE(_scd_previous_segment) IGNORE NULLS OVER by_key).segment AS previous_segment,
     LAST_VALUE(CASE WHEN t.valid_to IS NULL THEN t.segment END) OVER whole_key AS current_segment,

@@ -4,19 +4,12 @@
 
 WITH judged AS (
     -- Each row by itself.
-    SELECT
-        *,
-        t.customer_id IS NULL
-            AS _scd_key_not_null
+    SELECT *, t.customer_id IS NULL AS _scd_key_not_null
     FROM crm.first_contact AS t
 ),
 neighbours AS (
     -- Each row, and whether it is the second where there should be one.
-    SELECT
-        *,
-        ROW_NUMBER() OVER (
-            PARTITION BY t.customer_id ORDER BY t.customer_id
-        ) = 2 AS _scd_unique_key
+    SELECT *, ROW_NUMBER() OVER (PARTITION BY t.customer_id ORDER BY t.customer_id) = 2 AS _scd_unique_key
     FROM judged AS t
 )
 SELECT

@@ -19,20 +19,20 @@ MERGE INTO crm.first_contact AS t USING (
         -- A row that breaks a rule stops the statement, as does a session that would read values differently.
         -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
         SELECT *
-        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
-        WHERE
-            CASE
-                WHEN NOT _scd_kept THEN FALSE
-                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
-                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.first_contact: needs ANSI mode and TIMESTAMP_LTZ')
-                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
-                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.first_contact: run SET TIME ZONE \'UTC\' first')
-                WHEN customer_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.first_contact: customer_id is NULL')
-                WHEN YEAR(LEAST(_scd_at, contacted_at)) < 1 OR YEAR(GREATEST(_scd_at, contacted_at)) > 9999
-                    THEN RAISE_ERROR('[SCDGEN_YEAR] crm.first_contact: a time is not in the years 1 to 9999')
-                WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.first_contact: contacted_at is NULL')
-                ELSE TRUE
-            END
+        FROM source_rows
+            LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE CASE
+            WHEN NOT _scd_kept THEN FALSE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.first_contact: needs ANSI mode and TIMESTAMP_LTZ')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.first_contact: run SET TIME ZONE \'UTC\' first')
+            WHEN customer_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.first_contact: customer_id is NULL')
+            WHEN YEAR(LEAST(_scd_at, contacted_at)) < 1 OR YEAR(GREATEST(_scd_at, contacted_at)) > 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] crm.first_contact: a time is not in the years 1 to 9999')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.first_contact: contacted_at is NULL')
+            ELSE TRUE
+        END
     ),
     ranked AS (
         -- The rows of each key, the first one first.
@@ -46,23 +46,22 @@ MERGE INTO crm.first_contact AS t USING (
         WINDOW
             by_key AS (PARTITION BY customer_id ORDER BY _scd_at, _scd_sequence_1),
             ties AS (
-                PARTITION BY customer_id ORDER BY _scd_at, _scd_sequence_1
+                PARTITION BY customer_id
+                ORDER BY _scd_at, _scd_sequence_1
                 RANGE BETWEEN CURRENT ROW AND CURRENT ROW
             )
     ),
     staged AS (
         -- The first row of each key; two rows that contradict each other stop the statement.
-        SELECT
-            customer_id, channel, campaign, contacted_at
+        SELECT customer_id, channel, campaign, contacted_at
         FROM ranked
-        WHERE
-            CASE
-                WHEN _scd_agrees THEN _scd_row = 1
-                ELSE RAISE_ERROR(
-                    '[SCDGEN_CONFLICT] crm.first_contact: two different rows of one key and time: '
+        WHERE CASE
+            WHEN _scd_agrees THEN _scd_row = 1
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] crm.first_contact: two different rows of one key and time: '
                     || TO_JSON(STRUCT(customer_id, _scd_at))
-                )
-            END
+            )
+        END
     )
     SELECT * FROM staged
 ) AS s

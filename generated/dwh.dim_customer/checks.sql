@@ -12,17 +12,14 @@ WITH judged AS (
             OR t.end_date > DATE '9999-12-31'
             OR t.start_date >= DATE '9999-12-31'
             AS _scd_end_after_start,
-        t.current_flag IS DISTINCT FROM CASE WHEN t.end_date = DATE '9999-12-31' THEN 'Y' ELSE 'N' END
+        t.current_flag
+            IS DISTINCT FROM CASE WHEN t.end_date = DATE '9999-12-31' THEN 'Y' ELSE 'N' END
             AS _scd_flag_matches_end,
-        t.region IS NULL
-            OR t.customer_no IS NULL
-            OR t.start_date IS NULL
-            AS _scd_key_not_null,
+        t.region IS NULL OR t.customer_no IS NULL OR t.start_date IS NULL AS _scd_key_not_null,
         t.row_hash IS DISTINCT FROM SHA2(
             TO_JSON(STRUCT(address, CAST(birth_date AS STRING) AS birth_date), MAP('ignoreNullFields', 'true')),
             256
-        )
-            AS _scd_hash_matches,
+        ) AS _scd_hash_matches,
         NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY AS _scd_until,
         STRUCT(t.address, t.birth_date) AS _scd_state
     FROM dwh.dim_customer AS t
@@ -35,12 +32,13 @@ neighbours AS (
         LEAD(t._scd_state) OVER by_key <=> t._scd_state AS _scd_same,
         (t.end_date = DATE '9999-12-31')
             AND COUNT_IF(t.end_date = DATE '9999-12-31') OVER (
-                PARTITION BY t.region, t.customer_no ORDER BY t.start_date, t.end_date
+                PARTITION BY t.region, t.customer_no
+                ORDER BY t.start_date, t.end_date
                 ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
             ) = 2 AS _scd_one_current,
-        ROW_NUMBER() OVER (
-            PARTITION BY t.region, t.customer_no, t.start_date ORDER BY t.start_date, t.end_date
-        ) = 2 AS _scd_unique_start
+        ROW_NUMBER() OVER (PARTITION BY t.region, t.customer_no, t.start_date ORDER BY t.start_date, t.end_date)
+            = 2
+            AS _scd_unique_start
     FROM judged AS t
     WINDOW by_key AS (PARTITION BY t.region, t.customer_no ORDER BY t.start_date, t.end_date)
 )
@@ -75,7 +73,5 @@ GROUP BY p.check_name;
 
 -- birth_before_start: a check of the spec, whose query returns the rows that break it; at most a hundred of them.
 SELECT *
-FROM (
-    SELECT * FROM dwh.dim_customer WHERE birth_date > start_date
-)
+FROM (SELECT * FROM dwh.dim_customer WHERE birth_date > start_date)
 LIMIT 100;

@@ -18,10 +18,7 @@ SET VARIABLE (_scd_batch_from, _scd_partitions_1) = (
         FROM staging.customer AS c
         WHERE c.customer_no IS NOT NULL
     )
-    SELECT
-        MIN(CAST(changed_on AS DATE)) - INTERVAL '1' DAY,
-        COLLECT_SET(CAST(region AS STRING))
-    FROM source_query
+    SELECT MIN(CAST(changed_on AS DATE)) - INTERVAL '1' DAY, COLLECT_SET(CAST(region AS STRING)) FROM source_query
 );
 
 MERGE INTO dwh.dim_customer AS t USING (
@@ -46,30 +43,34 @@ MERGE INTO dwh.dim_customer AS t USING (
         -- A row that breaks a rule stops the statement, as does a session that would read values differently.
         -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
         SELECT *
-        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
-        WHERE
-            CASE
-                WHEN NOT _scd_kept THEN FALSE
-                WHEN TYPEOF(COALESCE(1, '')) = 'string'
-                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] dwh.dim_customer: needs ANSI mode')
-                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
-                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] dwh.dim_customer: run SET TIME ZONE \'UTC\' first')
-                WHEN region IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] dwh.dim_customer: region is NULL')
-                WHEN customer_no IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] dwh.dim_customer: customer_no is NULL')
-                WHEN YEAR(LEAST(_scd_at, birth_date)) < 1 OR YEAR(GREATEST(_scd_at, birth_date)) > 9999
-                    THEN RAISE_ERROR('[SCDGEN_YEAR] dwh.dim_customer: a time is not in the years 1 to 9999')
-                WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] dwh.dim_customer: changed_on is NULL')
-                WHEN _scd_at >= DATE '9999-12-31'
-                    THEN RAISE_ERROR('[SCDGEN_NULL_TIME] dwh.dim_customer: changed_on is not before the open end')
-                WHEN _scd_at - INTERVAL '1' DAY >= _scd_batch_from AND ARRAY_CONTAINS(_scd_partitions_1, region)
-                    THEN TRUE
-                ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] dwh.dim_customer: the source changed during the run')
-            END
+        FROM source_rows
+            LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE CASE
+            WHEN NOT _scd_kept THEN FALSE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] dwh.dim_customer: needs ANSI mode')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] dwh.dim_customer: run SET TIME ZONE \'UTC\' first')
+            WHEN region IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] dwh.dim_customer: region is NULL')
+            WHEN customer_no IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] dwh.dim_customer: customer_no is NULL')
+            WHEN YEAR(LEAST(_scd_at, birth_date)) < 1 OR YEAR(GREATEST(_scd_at, birth_date)) > 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] dwh.dim_customer: a time is not in the years 1 to 9999')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] dwh.dim_customer: changed_on is NULL')
+            WHEN _scd_at >= DATE '9999-12-31'
+                THEN RAISE_ERROR('[SCDGEN_NULL_TIME] dwh.dim_customer: changed_on is not before the open end')
+            WHEN _scd_at - INTERVAL '1' DAY >= _scd_batch_from AND ARRAY_CONTAINS(_scd_partitions_1, region) THEN TRUE
+            ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] dwh.dim_customer: the source changed during the run')
+        END
     ),
     timeline AS (
         -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that a change can affect.
         SELECT
-            region, customer_no, name, address, birth_date, _scd_at,
+            region,
+            customer_no,
+            name,
+            address,
+            birth_date,
+            _scd_at,
             FALSE AS _scd_deleted,
             _scd_sequence_1,
             NULL AS _scd_until,
@@ -77,15 +78,22 @@ MERGE INTO dwh.dim_customer AS t USING (
         FROM changes
         UNION ALL
         SELECT
-            t.region, t.customer_no, t.name, t.address, t.birth_date, _scd_at, _scd_deleted, NULL,
+            t.region,
+            t.customer_no,
+            t.name,
+            t.address,
+            t.birth_date,
+            _scd_at,
+            _scd_deleted,
+            NULL,
             NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY,
             _scd_rank
         FROM dwh.dim_customer AS t
-        LEFT SEMI JOIN changes AS c ON t.region = c.region
-            AND t.customer_no = c.customer_no
-            AND t.end_date >= c._scd_at - INTERVAL '1' DAY
+        LEFT SEMI JOIN changes AS c
+            ON t.region = c.region AND t.customer_no = c.customer_no AND t.end_date >= c._scd_at - INTERVAL '1' DAY
             LATERAL VIEW STACK(
-                2, t.start_date, FALSE, 2,
+                2,
+                t.start_date, FALSE, 2,
                 NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY, TRUE, 3
             ) p AS _scd_at, _scd_deleted, _scd_rank
         -- The bound of the whole batch is a constant, by which Delta skips files.
@@ -98,9 +106,8 @@ MERGE INTO dwh.dim_customer AS t USING (
             *,
             ROW_NUMBER() OVER same_time AS _scd_row,
             RANK() OVER same_time > 1
-                OR STRUCT(name, address, birth_date)
-                    <=> FIRST_VALUE(STRUCT(name, address, birth_date)) OVER same_time
-                    AS _scd_agrees,
+                OR STRUCT(name, address, birth_date) <=> FIRST_VALUE(STRUCT(name, address, birth_date)) OVER same_time
+                AS _scd_agrees,
             FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(name, address, birth_date, _scd_until AS _scd_next) END)
                 IGNORE NULLS OVER (PARTITION BY region, customer_no, _scd_at) AS _scd_stored
         FROM timeline
@@ -112,19 +119,19 @@ MERGE INTO dwh.dim_customer AS t USING (
         SELECT
             *,
             NOT _scd_deleted
-                AND NOT (STRUCT(_scd_deleted, address, birth_date)
-                    <=> LAG(STRUCT(_scd_deleted, address, birth_date)) OVER by_key)
-                AS _scd_opens
+                AND NOT (
+                    STRUCT(_scd_deleted, address, birth_date)
+                        <=> LAG(STRUCT(_scd_deleted, address, birth_date)) OVER by_key
+                ) AS _scd_opens
         FROM ranked
-        WHERE
-            CASE
-                WHEN _scd_row = 1 THEN TRUE
-                WHEN _scd_agrees THEN FALSE
-                ELSE RAISE_ERROR(
-                    '[SCDGEN_CONFLICT] dwh.dim_customer: two different rows of one key and time: '
+        WHERE CASE
+            WHEN _scd_row = 1 THEN TRUE
+            WHEN _scd_agrees THEN FALSE
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] dwh.dim_customer: two different rows of one key and time: '
                     || TO_JSON(STRUCT(region, customer_no, _scd_at))
-                )
-            END
+            )
+        END
         WINDOW by_key AS (PARTITION BY region, customer_no ORDER BY _scd_at)
     ),
     runs AS (
@@ -150,7 +157,8 @@ MERGE INTO dwh.dim_customer AS t USING (
         WINDOW
             by_key AS (PARTITION BY region, customer_no ORDER BY _scd_at),
             in_version AS (
-                PARTITION BY region, customer_no, _scd_run ORDER BY _scd_at
+                PARTITION BY region, customer_no, _scd_run
+                ORDER BY _scd_at
                 ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
             )
     ),
@@ -163,7 +171,11 @@ MERGE INTO dwh.dim_customer AS t USING (
                 WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(name, address, birth_date, _scd_next))
                     THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
             END AS _scd_action,
-            region, customer_no, name, address, birth_date,
+            region,
+            customer_no,
+            name,
+            address,
+            birth_date,
             SHA2(TO_JSON(ARRAY(region, customer_no, CAST(_scd_at AS STRING))), 256) AS customer_sk,
             _scd_at AS start_date,
             COALESCE(_scd_next - INTERVAL '1' DAY, DATE '9999-12-31') AS end_date,
@@ -187,14 +199,24 @@ WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
 -- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN
     UPDATE SET
-        name = s.name, address = s.address, birth_date = s.birth_date, end_date = s.end_date,
-        current_flag = s.current_flag, row_hash = s.row_hash
+        name = s.name,
+        address = s.address,
+        birth_date = s.birth_date,
+        end_date = s.end_date,
+        current_flag = s.current_flag,
+        row_hash = s.row_hash
 -- A version that is not stored yet.
 WHEN NOT MATCHED THEN
-    INSERT (
-        region, customer_no, name, address, birth_date, customer_sk, start_date, end_date, current_flag, row_hash
-    )
+    INSERT (region, customer_no, name, address, birth_date, customer_sk, start_date, end_date, current_flag, row_hash)
     VALUES (
-        s.region, s.customer_no, s.name, s.address, s.birth_date, s.customer_sk, s.start_date, s.end_date,
-        s.current_flag, s.row_hash
+        s.region,
+        s.customer_no,
+        s.name,
+        s.address,
+        s.birth_date,
+        s.customer_sk,
+        s.start_date,
+        s.end_date,
+        s.current_flag,
+        s.row_hash
     );

@@ -4,8 +4,7 @@
 
 -- The open versions.
 CREATE OR REPLACE VIEW dwh.customer AS
-SELECT
-    region, customer_no, name, address, birth_date, customer_sk, start_date, end_date, current_flag, row_hash
+SELECT region, customer_no, name, address, birth_date, customer_sk, start_date, end_date, current_flag, row_hash
 FROM dwh.dim_customer AS t
 WHERE t.end_date = DATE '9999-12-31';
 
@@ -13,8 +12,6 @@ WHERE t.end_date = DATE '9999-12-31';
 CREATE OR REPLACE FUNCTION dwh.customer_as_of (at DATE)
 RETURNS TABLE
 RETURN
-SELECT
-    region, customer_no, name, address, birth_date, customer_sk, start_date, end_date, current_flag, row_hash
+SELECT region, customer_no, name, address, birth_date, customer_sk, start_date, end_date, current_flag, row_hash
 FROM dwh.dim_customer AS t
-WHERE t.start_date <= at
-    AND t.end_date > at - INTERVAL '1' DAY;
+WHERE t.start_date <= at AND t.end_date > at - INTERVAL '1' DAY;

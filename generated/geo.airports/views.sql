@@ -10,8 +10,7 @@ END;
 
 -- The open versions.
 CREATE OR REPLACE VIEW geo.airports_current AS
-SELECT
-    icao, iata, name, city, subd, country, elevation, lat, lon, tz, lid, valid_from, valid_to, is_current
+SELECT icao, iata, name, city, subd, country, elevation, lat, lon, tz, lid, valid_from, valid_to, is_current
 FROM geo.airports AS t
 WHERE t.valid_to IS NULL;
 
@@ -19,8 +18,6 @@ WHERE t.valid_to IS NULL;
 CREATE OR REPLACE FUNCTION geo.airports_as_of (at TIMESTAMP)
 RETURNS TABLE
 RETURN
-SELECT
-    icao, iata, name, city, subd, country, elevation, lat, lon, tz, lid, valid_from, valid_to, is_current
+SELECT icao, iata, name, city, subd, country, elevation, lat, lon, tz, lid, valid_from, valid_to, is_current
 FROM geo.airports AS t
-WHERE t.valid_from <= at
-    AND (t.valid_to IS NULL OR t.valid_to > at);
+WHERE t.valid_from <= at AND (t.valid_to IS NULL OR t.valid_to > at);

@@ -26,21 +26,21 @@ MERGE INTO retail.customer AS t USING (
         -- A row that breaks a rule stops the statement, as does a session that would read values differently.
         -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
         SELECT *
-        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
-        WHERE
-            CASE
-                WHEN NOT _scd_kept THEN FALSE
-                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
-                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] retail.customer: needs ANSI mode and TIMESTAMP_LTZ')
-                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
-                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] retail.customer: run SET TIME ZONE \'UTC\' first')
-                WHEN customer_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] retail.customer: customer_id is NULL')
-                WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
-                    THEN RAISE_ERROR('[SCDGEN_YEAR] retail.customer: a time is not in the years 1 to 9999')
-                WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] retail.customer: changed_at is NULL')
-                WHEN _scd_at >= _scd_batch_from THEN TRUE
-                ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] retail.customer: the source changed during the run')
-            END
+        FROM source_rows
+            LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE CASE
+            WHEN NOT _scd_kept THEN FALSE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] retail.customer: needs ANSI mode and TIMESTAMP_LTZ')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] retail.customer: run SET TIME ZONE \'UTC\' first')
+            WHEN customer_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] retail.customer: customer_id is NULL')
+            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] retail.customer: a time is not in the years 1 to 9999')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] retail.customer: changed_at is NULL')
+            WHEN _scd_at >= _scd_batch_from THEN TRUE
+            ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] retail.customer: the source changed during the run')
+        END
     ),
     timeline AS (
         -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that a change can affect.
@@ -49,7 +49,8 @@ MERGE INTO retail.customer AS t USING (
         UNION ALL
         SELECT t.customer_id, t.name, t.segment, _scd_at, _scd_deleted, t.valid_to, _scd_rank
         FROM retail.customer AS t
-        LEFT SEMI JOIN changes AS c ON t.customer_id = c.customer_id AND (t.valid_to IS NULL OR t.valid_to >= c._scd_at)
+        LEFT SEMI JOIN changes AS c
+            ON t.customer_id = c.customer_id AND (t.valid_to IS NULL OR t.valid_to >= c._scd_at)
             LATERAL VIEW STACK(2, t.valid_from, FALSE, 2, t.valid_to, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank
         -- The bound of the whole batch is a constant, by which Delta skips files.
         WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from) AND _scd_at IS NOT NULL
@@ -61,8 +62,8 @@ MERGE INTO retail.customer AS t USING (
             *,
             ROW_NUMBER() OVER same_time AS _scd_row,
             CASE WHEN NOT _scd_deleted THEN STRUCT(name, segment) END
-                <=> FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN STRUCT(name, segment) END) OVER same_time
-                AS _scd_agrees,
+                <=> FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN STRUCT(name, segment) END)
+                    OVER same_time AS _scd_agrees,
             FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(name, segment, _scd_until AS _scd_next) END)
                 IGNORE NULLS OVER (PARTITION BY customer_id, _scd_at) AS _scd_stored
         FROM timeline
@@ -74,19 +75,17 @@ MERGE INTO retail.customer AS t USING (
         SELECT
             *,
             NOT _scd_deleted
-                AND NOT (STRUCT(_scd_deleted, name, segment)
-                    <=> LAG(STRUCT(_scd_deleted, name, segment)) OVER by_key)
+                AND NOT (STRUCT(_scd_deleted, name, segment) <=> LAG(STRUCT(_scd_deleted, name, segment)) OVER by_key)
                 AS _scd_opens
         FROM ranked
-        WHERE
-            CASE
-                WHEN _scd_row = 1 THEN TRUE
-                WHEN _scd_rank > 1 OR _scd_agrees THEN FALSE
-                ELSE RAISE_ERROR(
-                    '[SCDGEN_CONFLICT] retail.customer: two different rows of one key and time: '
+        WHERE CASE
+            WHEN _scd_row = 1 THEN TRUE
+            WHEN _scd_rank > 1 OR _scd_agrees THEN FALSE
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] retail.customer: two different rows of one key and time: '
                     || TO_JSON(STRUCT(customer_id, _scd_at))
-                )
-            END
+            )
+        END
         WINDOW by_key AS (PARTITION BY customer_id ORDER BY _scd_at)
     ),
     staged AS (
@@ -100,7 +99,12 @@ MERGE INTO retail.customer AS t USING (
                 WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(name, segment, _scd_next))
                     THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
             END AS _scd_action,
-            customer_id, name, segment, _scd_at AS valid_from, _scd_next AS valid_to, _scd_next IS NULL AS is_current
+            customer_id,
+            name,
+            segment,
+            _scd_at AS valid_from,
+            _scd_next AS valid_to,
+            _scd_next IS NULL AS is_current
         FROM events
     )
     SELECT * FROM staged WHERE _scd_action IS NOT NULL
@@ -112,8 +116,7 @@ MERGE INTO retail.customer AS t USING (
 -- No version starts here any more: the one before has the same values, or a delete has this time.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
 -- A stored version whose end or values change; both are written.
-WHEN MATCHED THEN
-    UPDATE SET name = s.name, segment = s.segment, valid_to = s.valid_to, is_current = s.is_current
+WHEN MATCHED THEN UPDATE SET name = s.name, segment = s.segment, valid_to = s.valid_to, is_current = s.is_current
 -- A version that is not stored yet.
 WHEN NOT MATCHED THEN
     INSERT (customer_id, name, segment, valid_from, valid_to, is_current)

@@ -38,10 +38,12 @@ TBLPROPERTIES (
 -- The unknown member: an open version for facts without a member.
 MERGE INTO retail.dim_customer AS t USING (
     SELECT
-        customer_id, name, segment, street, city,
-        SHA2(
-            TO_JSON(ARRAY(CAST(customer_id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256
-        ) AS customer_sk,
+        customer_id,
+        name,
+        segment,
+        street,
+        city,
+        SHA2(TO_JSON(ARRAY(CAST(customer_id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS customer_sk,
         _scd_at AS valid_from,
         _scd_next AS valid_to,
         _scd_next IS NULL AS is_current,
@@ -62,6 +64,14 @@ MERGE INTO retail.dim_customer AS t USING (
 WHEN NOT MATCHED THEN
     INSERT (customer_id, name, segment, street, city, customer_sk, valid_from, valid_to, is_current, is_inferred)
     VALUES (
-        s.customer_id, s.name, s.segment, s.street, s.city, s.customer_sk, s.valid_from, s.valid_to, s.is_current,
+        s.customer_id,
+        s.name,
+        s.segment,
+        s.street,
+        s.city,
+        s.customer_sk,
+        s.valid_from,
+        s.valid_to,
+        s.is_current,
         s.is_inferred
     );

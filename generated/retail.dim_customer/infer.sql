@@ -25,35 +25,35 @@ MERGE INTO retail.dim_customer AS t USING (
             MIN(_scd_at) AS _scd_at,
             CAST(NULL AS TIMESTAMP) AS _scd_next
         FROM source_rows
-        WHERE
-            CASE
-                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
-                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] retail.dim_customer: needs ANSI mode and TIMESTAMP_LTZ')
-                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
-                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] retail.dim_customer: run SET TIME ZONE \'UTC\' first')
-                ELSE TRUE
-            END
+        WHERE CASE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] retail.dim_customer: needs ANSI mode and TIMESTAMP_LTZ')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] retail.dim_customer: run SET TIME ZONE \'UTC\' first')
+            ELSE TRUE
+        END
             AND customer_id IS NOT NULL
             AND _scd_at IS NOT NULL
             AND NOT (customer_id = -1)
         GROUP BY customer_id
     )
     SELECT
-        customer_id, name, segment, street, city,
-        SHA2(
-            TO_JSON(ARRAY(CAST(customer_id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256
-        ) AS customer_sk,
+        customer_id,
+        name,
+        segment,
+        street,
+        city,
+        SHA2(TO_JSON(ARRAY(CAST(customer_id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS customer_sk,
         _scd_at AS valid_from,
         _scd_next AS valid_to,
         _scd_next IS NULL AS is_current,
         TRUE AS is_inferred
     FROM versions
-    WHERE
-        CASE
-            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
-                THEN RAISE_ERROR('[SCDGEN_YEAR] retail.dim_customer: a time is not in the years 1 to 9999')
-            ELSE TRUE
-        END
+    WHERE CASE
+        WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
+            THEN RAISE_ERROR('[SCDGEN_YEAR] retail.dim_customer: a time is not in the years 1 to 9999')
+        ELSE TRUE
+    END
 ) AS s
     ON t.customer_id = s.customer_id
 -- An earlier fact of an inferred member has arrived.
@@ -63,6 +63,14 @@ WHEN MATCHED AND t.is_inferred AND s.valid_from < t.valid_from THEN
 WHEN NOT MATCHED THEN
     INSERT (customer_id, name, segment, street, city, customer_sk, valid_from, valid_to, is_current, is_inferred)
     VALUES (
-        s.customer_id, s.name, s.segment, s.street, s.city, s.customer_sk, s.valid_from, s.valid_to, s.is_current,
+        s.customer_id,
+        s.name,
+        s.segment,
+        s.street,
+        s.city,
+        s.customer_sk,
+        s.valid_from,
+        s.valid_to,
+        s.is_current,
         s.is_inferred
     );

@@ -12,9 +12,7 @@ SELECT
 FROM retail.orders AS f
 LEFT JOIN (
     -- The start of the first version of each key.
-    SELECT
-        t.customer_id,
-        MIN(t.valid_from) AS _scd_first
+    SELECT t.customer_id, MIN(t.valid_from) AS _scd_first
     FROM retail.dim_customer AS t
     GROUP BY t.customer_id
 ) AS b
@@ -41,8 +39,7 @@ SELECT
     IF(d.customer_id IS NULL, u.segment, d.segment) AS segment,
     IF(d.customer_id IS NULL, u.city, d.city) AS city
 FROM retail.orders AS f
-LEFT JOIN retail.dim_customer AS d
-    ON d.customer_id = f.customer_id AND d.is_current
+LEFT JOIN retail.dim_customer AS d ON d.customer_id = f.customer_id AND d.is_current
 CROSS JOIN (
     -- The unknown member, in one row even if it is missing.
     SELECT

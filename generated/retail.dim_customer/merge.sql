@@ -38,27 +38,29 @@ MERGE INTO retail.dim_customer AS t USING (
         -- session that would read values differently.
         SELECT customer_id, _scd_at
         FROM periods
-        LATERAL VIEW STACK(2, _scd_key_1, _scd_from, _scd_key_1, _scd_until) b AS customer_id, _scd_at
-        WHERE
-            CASE
-                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
-                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] retail.dim_customer: needs ANSI mode and TIMESTAMP_LTZ')
-                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
-                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] retail.dim_customer: run SET TIME ZONE \'UTC\' first')
-                WHEN customer_id IS NULL THEN RAISE_ERROR(
+            LATERAL VIEW STACK(2, _scd_key_1, _scd_from, _scd_key_1, _scd_until) b AS customer_id, _scd_at
+        WHERE CASE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] retail.dim_customer: needs ANSI mode and TIMESTAMP_LTZ')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] retail.dim_customer: run SET TIME ZONE \'UTC\' first')
+            WHEN customer_id IS NULL
+                THEN RAISE_ERROR(
                     '[SCDGEN_NULL_KEY] retail.dim_customer: a joined version has no key: '
-                    || TO_JSON(STRUCT(customer_id, _scd_table, _scd_from, _scd_until))
+                        || TO_JSON(STRUCT(customer_id, _scd_table, _scd_from, _scd_until))
                 )
-                WHEN _scd_from IS NULL THEN RAISE_ERROR(
+            WHEN _scd_from IS NULL
+                THEN RAISE_ERROR(
                     '[SCDGEN_NULL_TIME] retail.dim_customer: a joined version has no start: '
-                    || TO_JSON(STRUCT(customer_id, _scd_table, _scd_from, _scd_until))
+                        || TO_JSON(STRUCT(customer_id, _scd_table, _scd_from, _scd_until))
                 )
-                WHEN _scd_until <= _scd_from THEN RAISE_ERROR(
+            WHEN _scd_until <= _scd_from
+                THEN RAISE_ERROR(
                     '[SCDGEN_END_BEFORE_START] retail.dim_customer: a joined version does not end after its start: '
-                    || TO_JSON(STRUCT(customer_id, _scd_table, _scd_from, _scd_until))
+                        || TO_JSON(STRUCT(customer_id, _scd_table, _scd_from, _scd_until))
                 )
-                ELSE _scd_at IS NOT NULL
-            END
+            ELSE _scd_at IS NOT NULL
+        END
         DISTRIBUTE BY customer_id -- one shuffle serves the DISTINCT, the window and the joins
     ),
     spans AS (
@@ -74,7 +76,8 @@ MERGE INTO retail.dim_customer AS t USING (
             CAST(customer.segment AS STRING) AS segment,
             CAST(address.street AS STRING) AS street,
             CAST(address.city AS STRING) AS city,
-            spans._scd_at, spans._scd_until
+            spans._scd_at,
+            spans._scd_until
         FROM spans
         INNER JOIN customer
             ON spans.customer_id = customer._scd_key_1
@@ -89,14 +92,14 @@ MERGE INTO retail.dim_customer AS t USING (
         -- A row that breaks a rule stops the statement.
         -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
         SELECT *
-        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
-        WHERE
-            CASE
-                WHEN NOT _scd_kept THEN FALSE
-                WHEN customer_id = -1
-                    THEN RAISE_ERROR('[SCDGEN_RESERVED_KEY] retail.dim_customer: a row has the reserved key')
-                ELSE TRUE
-            END
+        FROM source_rows
+            LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE CASE
+            WHEN NOT _scd_kept THEN FALSE
+            WHEN customer_id = -1
+                THEN RAISE_ERROR('[SCDGEN_RESERVED_KEY] retail.dim_customer: a row has the reserved key')
+            ELSE TRUE
+        END
     ),
     neighbours AS (
         -- Each row with the previous and the last row of its key.
@@ -108,7 +111,8 @@ MERGE INTO retail.dim_customer AS t USING (
         WINDOW
             by_key AS (PARTITION BY customer_id ORDER BY _scd_at),
             whole_key AS (
-                PARTITION BY customer_id ORDER BY _scd_at
+                PARTITION BY customer_id
+                ORDER BY _scd_at
                 ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
             )
     ),
@@ -117,27 +121,34 @@ MERGE INTO retail.dim_customer AS t USING (
         -- Rows that contradict each other stop the statement.
         SELECT *
         FROM neighbours
-        WHERE
-            CASE
-                WHEN _scd_before IS NULL THEN TRUE
-                WHEN _scd_before <=> STRUCT(name, segment, street, city, _scd_until, _scd_at) THEN FALSE
-                WHEN _scd_before._scd_at = _scd_at THEN RAISE_ERROR(
+        WHERE CASE
+            WHEN _scd_before IS NULL THEN TRUE
+            WHEN _scd_before <=> STRUCT(name, segment, street, city, _scd_until, _scd_at) THEN FALSE
+            WHEN _scd_before._scd_at = _scd_at
+                THEN RAISE_ERROR(
                     '[SCDGEN_CONFLICT] retail.dim_customer: two different rows of one key and time: '
-                    || TO_JSON(STRUCT(customer_id, _scd_at))
+                        || TO_JSON(STRUCT(customer_id, _scd_at))
                 )
-                ELSE NOT (
-                    STRUCT(name, segment, street, city, _scd_at)
-                        <=> STRUCT(
-                            _scd_before.name, _scd_before.segment, _scd_before.street, _scd_before.city,
-                            _scd_before._scd_until AS _scd_at
-                        )
+            ELSE NOT (
+                STRUCT(name, segment, street, city, _scd_at) <=> STRUCT(
+                    _scd_before.name,
+                    _scd_before.segment,
+                    _scd_before.street,
+                    _scd_before.city,
+                    _scd_before._scd_until AS _scd_at
                 )
-            END
+            )
+        END
     ),
     folded AS (
         -- From the last row of a version, before the next begins: its end.
         SELECT
-            customer_id, name, segment, street, city, _scd_at,
+            customer_id,
+            name,
+            segment,
+            street,
+            city,
+            _scd_at,
             LEAD(_scd_before._scd_until, 1, _scd_last._scd_until) OVER by_key AS _scd_until
         FROM timeline
         WINDOW by_key AS (PARTITION BY customer_id ORDER BY _scd_at)
@@ -149,7 +160,11 @@ MERGE INTO retail.dim_customer AS t USING (
             t.customer_id,
             t.valid_from AS _scd_at,
             STRUCT(
-                t.name, t.segment, t.street, t.city, COALESCE(t.is_inferred, FALSE) AS _scd_inferred,
+                t.name,
+                t.segment,
+                t.street,
+                t.city,
+                COALESCE(t.is_inferred, FALSE) AS _scd_inferred,
                 t.valid_to AS _scd_until
             ) AS _scd_stored
         FROM retail.dim_customer AS t
@@ -161,14 +176,15 @@ MERGE INTO retail.dim_customer AS t USING (
             CASE
                 WHEN _scd_stored IS NULL THEN 'open'
                 WHEN _scd_given._scd_at IS NULL THEN 'fold'
-                WHEN NOT (_scd_stored
-                    <=> STRUCT(name, segment, street, city, FALSE AS _scd_inferred, _scd_until))
+                WHEN NOT (_scd_stored <=> STRUCT(name, segment, street, city, FALSE AS _scd_inferred, _scd_until))
                     THEN IF(_scd_stored._scd_until IS NULL AND _scd_until IS NOT NULL, 'close', 'correct')
             END AS _scd_action,
-            customer_id, name, segment, street, city,
-            SHA2(
-                TO_JSON(ARRAY(CAST(customer_id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256
-            ) AS customer_sk,
+            customer_id,
+            name,
+            segment,
+            street,
+            city,
+            SHA2(TO_JSON(ARRAY(CAST(customer_id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS customer_sk,
             _scd_at AS valid_from,
             _scd_until AS valid_to,
             _scd_until IS NULL AS is_current,
@@ -185,12 +201,25 @@ WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
 -- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN
     UPDATE SET
-        name = s.name, segment = s.segment, street = s.street, city = s.city, valid_to = s.valid_to,
-        is_current = s.is_current, is_inferred = s.is_inferred
+        name = s.name,
+        segment = s.segment,
+        street = s.street,
+        city = s.city,
+        valid_to = s.valid_to,
+        is_current = s.is_current,
+        is_inferred = s.is_inferred
 -- A version that is not stored yet.
 WHEN NOT MATCHED THEN
     INSERT (customer_id, name, segment, street, city, customer_sk, valid_from, valid_to, is_current, is_inferred)
     VALUES (
-        s.customer_id, s.name, s.segment, s.street, s.city, s.customer_sk, s.valid_from, s.valid_to, s.is_current,
+        s.customer_id,
+        s.name,
+        s.segment,
+        s.street,
+        s.city,
+        s.customer_sk,
+        s.valid_from,
+        s.valid_to,
+        s.is_current,
         s.is_inferred
     );

@@ -17,19 +17,19 @@ MERGE INTO retail.orders AS t USING (
         -- A row that breaks a rule stops the statement, as does a session that would read values differently.
         -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
         SELECT *
-        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
-        WHERE
-            CASE
-                WHEN NOT _scd_kept THEN FALSE
-                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
-                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] retail.orders: needs ANSI mode and TIMESTAMP_LTZ')
-                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
-                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] retail.orders: run SET TIME ZONE \'UTC\' first')
-                WHEN order_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] retail.orders: order_id is NULL')
-                WHEN YEAR(ordered_at) < 1 OR YEAR(ordered_at) > 9999
-                    THEN RAISE_ERROR('[SCDGEN_YEAR] retail.orders: a time is not in the years 1 to 9999')
-                ELSE TRUE
-            END
+        FROM source_rows
+            LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE CASE
+            WHEN NOT _scd_kept THEN FALSE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] retail.orders: needs ANSI mode and TIMESTAMP_LTZ')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] retail.orders: run SET TIME ZONE \'UTC\' first')
+            WHEN order_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] retail.orders: order_id is NULL')
+            WHEN YEAR(ordered_at) < 1 OR YEAR(ordered_at) > 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] retail.orders: a time is not in the years 1 to 9999')
+            ELSE TRUE
+        END
     ),
     ranked AS (
         -- The rows of each key.
@@ -45,27 +45,22 @@ MERGE INTO retail.orders AS t USING (
     ),
     latest AS (
         -- One row per key; two rows that contradict each other stop the statement.
-        SELECT
-            order_id, customer_id, ordered_at, amount
+        SELECT order_id, customer_id, ordered_at, amount
         FROM ranked
-        WHERE
-            CASE
-                WHEN _scd_agrees THEN _scd_row = 1
-                ELSE RAISE_ERROR(
-                    '[SCDGEN_CONFLICT] retail.orders: two different rows of one key: '
-                    || TO_JSON(STRUCT(order_id))
-                )
-            END
+        WHERE CASE
+            WHEN _scd_agrees THEN _scd_row = 1
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] retail.orders: two different rows of one key: ' || TO_JSON(STRUCT(order_id))
+            )
+        END
     )
     SELECT * FROM latest
 ) AS s
     -- A key identifies a row.
     ON t.order_id = s.order_id
 -- A row with other values.
-WHEN MATCHED
-    AND NOT (STRUCT(t.customer_id, t.ordered_at, t.amount)
-        <=> STRUCT(s.customer_id, s.ordered_at, s.amount))
-THEN
+WHEN MATCHED AND NOT (STRUCT(t.customer_id, t.ordered_at, t.amount) <=> STRUCT(s.customer_id, s.ordered_at, s.amount))
+    THEN
     UPDATE SET customer_id = s.customer_id, ordered_at = s.ordered_at, amount = s.amount
 -- A new key.
 WHEN NOT MATCHED THEN

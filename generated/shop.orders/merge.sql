@@ -21,22 +21,22 @@ MERGE INTO shop.orders AS t USING (
         -- A row that breaks a rule stops the statement, as does a session that would read values differently.
         -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
         SELECT *
-        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
-        WHERE
-            CASE
-                WHEN NOT _scd_kept THEN FALSE
-                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
-                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] shop.orders: needs ANSI mode and TIMESTAMP_LTZ')
-                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
-                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] shop.orders: run SET TIME ZONE \'UTC\' first')
-                WHEN order_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] shop.orders: order_id is NULL')
-                WHEN YEAR(LEAST(_scd_at, _scd_until)) < 1 OR YEAR(GREATEST(_scd_at, _scd_until)) > 9999
-                    THEN RAISE_ERROR('[SCDGEN_YEAR] shop.orders: a time is not in the years 1 to 9999')
-                WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] shop.orders: dbt_valid_from is NULL')
-                WHEN _scd_until <= _scd_at
-                    THEN RAISE_ERROR('[SCDGEN_END_BEFORE_START] shop.orders: dbt_valid_to is not after dbt_valid_from')
-                ELSE TRUE
-            END
+        FROM source_rows
+            LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE CASE
+            WHEN NOT _scd_kept THEN FALSE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] shop.orders: needs ANSI mode and TIMESTAMP_LTZ')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] shop.orders: run SET TIME ZONE \'UTC\' first')
+            WHEN order_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] shop.orders: order_id is NULL')
+            WHEN YEAR(LEAST(_scd_at, _scd_until)) < 1 OR YEAR(GREATEST(_scd_at, _scd_until)) > 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] shop.orders: a time is not in the years 1 to 9999')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] shop.orders: dbt_valid_from is NULL')
+            WHEN _scd_until <= _scd_at
+                THEN RAISE_ERROR('[SCDGEN_END_BEFORE_START] shop.orders: dbt_valid_to is not after dbt_valid_from')
+            ELSE TRUE
+        END
     ),
     neighbours AS (
         -- Each row with the previous and the last row of its key.
@@ -49,7 +49,8 @@ MERGE INTO shop.orders AS t USING (
         WINDOW
             by_key AS (PARTITION BY order_id ORDER BY _scd_at),
             whole_key AS (
-                PARTITION BY order_id ORDER BY _scd_at
+                PARTITION BY order_id
+                ORDER BY _scd_at
                 ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
             )
     ),
@@ -58,28 +59,28 @@ MERGE INTO shop.orders AS t USING (
         -- Rows that contradict each other or overlap stop the statement.
         SELECT *
         FROM neighbours
-        WHERE
-            CASE
-                WHEN _scd_before IS NULL THEN TRUE
-                WHEN _scd_before <=> STRUCT(status, note, _scd_until, _scd_at) THEN FALSE
-                WHEN _scd_before._scd_at = _scd_at THEN RAISE_ERROR(
+        WHERE CASE
+            WHEN _scd_before IS NULL THEN TRUE
+            WHEN _scd_before <=> STRUCT(status, note, _scd_until, _scd_at) THEN FALSE
+            WHEN _scd_before._scd_at = _scd_at
+                THEN RAISE_ERROR(
                     '[SCDGEN_CONFLICT] shop.orders: two different rows of one key and time: '
+                        || TO_JSON(STRUCT(order_id, _scd_at))
+                )
+            WHEN _scd_before._scd_until <= _scd_at
+                THEN NOT (STRUCT(status, _scd_at) <=> STRUCT(_scd_before.status, _scd_before._scd_until AS _scd_at))
+            ELSE RAISE_ERROR(
+                '[SCDGEN_OVERLAP] shop.orders: a version begins before the one before it has ended: '
                     || TO_JSON(STRUCT(order_id, _scd_at))
-                )
-                WHEN _scd_before._scd_until <= _scd_at THEN NOT (
-                    STRUCT(status, _scd_at)
-                        <=> STRUCT(_scd_before.status, _scd_before._scd_until AS _scd_at)
-                )
-                ELSE RAISE_ERROR(
-                    '[SCDGEN_OVERLAP] shop.orders: a version begins before the one before it has ended: '
-                    || TO_JSON(STRUCT(order_id, _scd_at))
-                )
-            END
+            )
+        END
     ),
     folded AS (
         -- From the last row of a version, before the next begins: its end and untracked values.
         SELECT
-            order_id, status, _scd_at,
+            order_id,
+            status,
+            _scd_at,
             LEAD(_scd_ended.note, 1, _scd_last.note) OVER by_key AS note,
             LEAD(_scd_ended._scd_until, 1, _scd_last._scd_until) OVER by_key AS _scd_until
         FROM timeline
@@ -88,7 +89,11 @@ MERGE INTO shop.orders AS t USING (
     versions AS (
         -- What comes right before and after each version.
         SELECT
-            order_id, status, note, _scd_at, _scd_until,
+            order_id,
+            status,
+            note,
+            _scd_at,
+            _scd_until,
             _scd_until IS NOT NULL AND NOT (_scd_until <=> LEAD(_scd_at) OVER by_key) AS _scd_ends_deleted,
             _scd_at IS DISTINCT FROM LAG(_scd_until) OVER by_key AS _scd_begins
         FROM folded
@@ -109,15 +114,19 @@ MERGE INTO shop.orders AS t USING (
             CASE
                 WHEN _scd_stored IS NULL THEN 'open'
                 WHEN _scd_given._scd_at IS NULL THEN 'fold'
-                WHEN NOT (_scd_stored
-                    <=> STRUCT(
-                        status, note,
+                WHEN NOT (
+                    _scd_stored <=> STRUCT(
+                        status,
+                        note,
                         CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS action,
                         _scd_until
-                    ))
+                    )
+                )
                     THEN IF(_scd_stored._scd_until IS NULL AND _scd_until IS NOT NULL, 'close', 'correct')
             END AS _scd_action,
-            order_id, status, note,
+            order_id,
+            status,
+            note,
             _scd_at AS valid_from,
             _scd_until AS valid_to,
             _scd_until IS NULL AS is_current,

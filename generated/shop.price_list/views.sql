@@ -12,8 +12,6 @@ END;
 CREATE OR REPLACE FUNCTION shop.price_list_at (at TIMESTAMP)
 RETURNS TABLE
 RETURN
-SELECT
-    product_id, price, currency, valid_from, valid_to, is_current
+SELECT product_id, price, currency, valid_from, valid_to, is_current
 FROM shop.price_list AS t
-WHERE t.valid_from <= at
-    AND (t.valid_to IS NULL OR t.valid_to > at);
+WHERE t.valid_from <= at AND (t.valid_to IS NULL OR t.valid_to > at);

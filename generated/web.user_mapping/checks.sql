@@ -6,13 +6,9 @@ WITH judged AS (
     -- Each row by itself. What a window carries is computed before it.
     SELECT
         *,
-        t.valid_end_date + INTERVAL '1' MICROSECOND <= t.valid_start_date
-            AS _scd_end_after_start,
-        t.is_current IS DISTINCT FROM (t.valid_end_date IS NULL)
-            AS _scd_flag_matches_end,
-        t.visitor_cookie_id IS NULL
-            OR t.valid_start_date IS NULL
-            AS _scd_key_not_null,
+        t.valid_end_date + INTERVAL '1' MICROSECOND <= t.valid_start_date AS _scd_end_after_start,
+        t.is_current IS DISTINCT FROM (t.valid_end_date IS NULL) AS _scd_flag_matches_end,
+        t.visitor_cookie_id IS NULL OR t.valid_start_date IS NULL AS _scd_key_not_null,
         t.valid_end_date + INTERVAL '1' MICROSECOND AS _scd_until,
         STRUCT(t.user_id, t.vcid_first_two) AS _scd_state
     FROM web.user_mapping AS t
@@ -25,12 +21,14 @@ neighbours AS (
         LEAD(t._scd_state) OVER by_key <=> t._scd_state AS _scd_same,
         (t.valid_end_date IS NULL)
             AND COUNT_IF(t.valid_end_date IS NULL) OVER (
-                PARTITION BY t.visitor_cookie_id ORDER BY t.valid_start_date, t.valid_end_date
+                PARTITION BY t.visitor_cookie_id
+                ORDER BY t.valid_start_date, t.valid_end_date
                 ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
             ) = 2 AS _scd_one_current,
-        ROW_NUMBER() OVER (
-            PARTITION BY t.visitor_cookie_id, t.valid_start_date ORDER BY t.valid_start_date, t.valid_end_date
-        ) = 2 AS _scd_unique_start
+        ROW_NUMBER()
+            OVER (PARTITION BY t.visitor_cookie_id, t.valid_start_date ORDER BY t.valid_start_date, t.valid_end_date)
+            = 2
+            AS _scd_unique_start
     FROM judged AS t
     WINDOW by_key AS (PARTITION BY t.visitor_cookie_id ORDER BY t.valid_start_date, t.valid_end_date)
 )

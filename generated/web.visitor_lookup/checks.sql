@@ -10,11 +10,8 @@ WITH judged AS (
         CASE WHEN NOT t.is_current THEN t.valid_end_date + INTERVAL '1' MICROSECOND END <= t.valid_start_date
             OR t.valid_end_date IS NULL
             AS _scd_end_after_start,
-        NOT COALESCE(t.is_current IN (TRUE, FALSE), FALSE)
-            AS _scd_flag_matches_end,
-        t.visitor_cookie_id IS NULL
-            OR t.valid_start_date IS NULL
-            AS _scd_key_not_null,
+        NOT COALESCE(t.is_current IN (TRUE, FALSE), FALSE) AS _scd_flag_matches_end,
+        t.visitor_cookie_id IS NULL OR t.valid_start_date IS NULL AS _scd_key_not_null,
         CASE WHEN NOT t.is_current THEN t.valid_end_date + INTERVAL '1' MICROSECOND END AS _scd_until,
         STRUCT(t.user_id, t.vcid_first_two) AS _scd_state
     FROM web.visitor_lookup AS t
@@ -27,12 +24,14 @@ neighbours AS (
         LEAD(t._scd_state) OVER by_key <=> t._scd_state AS _scd_same,
         (t.is_current)
             AND COUNT_IF(t.is_current) OVER (
-                PARTITION BY t.visitor_cookie_id ORDER BY t.valid_start_date, t.valid_end_date
+                PARTITION BY t.visitor_cookie_id
+                ORDER BY t.valid_start_date, t.valid_end_date
                 ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
             ) = 2 AS _scd_one_current,
-        ROW_NUMBER() OVER (
-            PARTITION BY t.visitor_cookie_id, t.valid_start_date ORDER BY t.valid_start_date, t.valid_end_date
-        ) = 2 AS _scd_unique_start
+        ROW_NUMBER()
+            OVER (PARTITION BY t.visitor_cookie_id, t.valid_start_date ORDER BY t.valid_start_date, t.valid_end_date)
+            = 2
+            AS _scd_unique_start
     FROM judged AS t
     WINDOW by_key AS (PARTITION BY t.visitor_cookie_id ORDER BY t.valid_start_date, t.valid_end_date)
 )
@@ -66,30 +65,26 @@ GROUP BY p.check_name;
 -- start_lag: a check of the spec, whose query returns the rows that break it; at most a hundred of them.
 SELECT *
 FROM (
-    SELECT * FROM (
+    SELECT *
+    FROM (
         SELECT *, LEAD(valid_start_date) OVER (PARTITION BY visitor_cookie_id ORDER BY valid_start_date) AS next_start
         FROM web.visitor_lookup
-    ) WHERE valid_end_date <> next_start - INTERVAL 1 MICROSECOND
+    )
+    WHERE valid_end_date <> next_start - INTERVAL 1 MICROSECOND
 )
 LIMIT 100;
 
 -- one_current_row: a check of the spec, whose query returns the rows that break it; at most a hundred of them.
 SELECT *
-FROM (
-    SELECT visitor_cookie_id FROM web.visitor_lookup GROUP BY ALL HAVING COUNT_IF(is_current) <> 1
-)
+FROM (SELECT visitor_cookie_id FROM web.visitor_lookup GROUP BY ALL HAVING COUNT_IF(is_current) <> 1)
 LIMIT 100;
 
 -- one_version_of_a_start: a check of the spec, whose query returns the rows that break it; at most a hundred of them.
 SELECT *
-FROM (
-    SELECT visitor_cookie_id, valid_start_date FROM web.visitor_lookup GROUP BY ALL HAVING COUNT(*) > 1
-)
+FROM (SELECT visitor_cookie_id, valid_start_date FROM web.visitor_lookup GROUP BY ALL HAVING COUNT(*) > 1)
 LIMIT 100;
 
 -- end_before_start: a check of the spec, whose query returns the rows that break it; at most a hundred of them.
 SELECT *
-FROM (
-    SELECT * FROM web.visitor_lookup WHERE valid_end_date < valid_start_date
-)
+FROM (SELECT * FROM web.visitor_lookup WHERE valid_end_date < valid_start_date)
 LIMIT 100;

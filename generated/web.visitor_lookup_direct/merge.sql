@@ -21,10 +21,8 @@ SET VARIABLE _scd_last_run = COALESCE(
 -- The partitions of the batch's keys. The step "timeline" skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
 
-SET VARIABLE _scd_partitions_1 = (
-    SELECT COLLECT_SET(CAST(substring(visitorCookieId, 1, 2) AS STRING))
-    FROM web.page_views
-);
+SET VARIABLE _scd_partitions_1
+    = (SELECT COLLECT_SET(CAST(substring(visitorCookieId, 1, 2) AS STRING)) FROM web.page_views);
 
 MERGE INTO web.visitor_lookup_direct AS t USING (
     WITH source_rows AS (
@@ -41,27 +39,30 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
         -- A row that breaks a rule stops the statement, as does a session that would read values differently.
         -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
         SELECT *
-        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
-        WHERE
-            CASE
-                WHEN NOT _scd_kept THEN FALSE
-                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
-                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] web.visitor_lookup_direct: needs ANSI mode and TIMESTAMP_LTZ')
-                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
-                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] web.visitor_lookup_direct: run SET TIME ZONE \'UTC\' first')
-                WHEN visitor_cookie_id IS NULL
-                    THEN RAISE_ERROR('[SCDGEN_NULL_KEY] web.visitor_lookup_direct: visitor_cookie_id is NULL')
-                WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
-                    THEN RAISE_ERROR('[SCDGEN_YEAR] web.visitor_lookup_direct: a time is not in the years 1 to 9999')
-                WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] web.visitor_lookup_direct: landed is NULL')
-                WHEN vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, vcid_first_two) THEN TRUE
-                ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] web.visitor_lookup_direct: the source changed during the run')
-            END
+        FROM source_rows
+            LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE CASE
+            WHEN NOT _scd_kept THEN FALSE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] web.visitor_lookup_direct: needs ANSI mode and TIMESTAMP_LTZ')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] web.visitor_lookup_direct: run SET TIME ZONE \'UTC\' first')
+            WHEN visitor_cookie_id IS NULL
+                THEN RAISE_ERROR('[SCDGEN_NULL_KEY] web.visitor_lookup_direct: visitor_cookie_id is NULL')
+            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] web.visitor_lookup_direct: a time is not in the years 1 to 9999')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] web.visitor_lookup_direct: landed is NULL')
+            WHEN vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, vcid_first_two) THEN TRUE
+            ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] web.visitor_lookup_direct: the source changed during the run')
+        END
     ),
     timeline AS (
         -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
         SELECT
-            visitor_cookie_id, user_id, vcid_first_two, _scd_at,
+            visitor_cookie_id,
+            user_id,
+            vcid_first_two,
+            _scd_at,
             FALSE AS _scd_deleted,
             _scd_sequence_1,
             NULL AS _scd_until,
@@ -69,13 +70,19 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
         FROM changes
         UNION ALL
         SELECT
-            t.visitor_cookie_id, t.user_id, t.vcid_first_two, _scd_at, _scd_deleted, NULL,
+            t.visitor_cookie_id,
+            t.user_id,
+            t.vcid_first_two,
+            _scd_at,
+            _scd_deleted,
+            NULL,
             CASE WHEN NOT t.is_current THEN t.valid_end_date + INTERVAL '1' MICROSECOND END,
             _scd_rank
         FROM web.visitor_lookup_direct AS t
         LEFT SEMI JOIN changes AS c ON t.visitor_cookie_id = c.visitor_cookie_id
             LATERAL VIEW STACK(
-                2, t.valid_start_date, FALSE, 2,
+                2,
+                t.valid_start_date, FALSE, 2,
                 CASE WHEN NOT t.is_current THEN t.valid_end_date + INTERVAL '1' MICROSECOND END, TRUE, 3
             ) p AS _scd_at, _scd_deleted, _scd_rank
         WHERE (t.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.vcid_first_two)) AND _scd_at IS NOT NULL
@@ -87,9 +94,8 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
             *,
             ROW_NUMBER() OVER same_time AS _scd_row,
             RANK() OVER same_time > 1
-                OR STRUCT(user_id, vcid_first_two)
-                    <=> FIRST_VALUE(STRUCT(user_id, vcid_first_two)) OVER same_time
-                    AS _scd_agrees,
+                OR STRUCT(user_id, vcid_first_two) <=> FIRST_VALUE(STRUCT(user_id, vcid_first_two)) OVER same_time
+                AS _scd_agrees,
             FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(user_id, vcid_first_two, _scd_until AS _scd_next) END)
                 IGNORE NULLS OVER (PARTITION BY visitor_cookie_id, _scd_at) AS _scd_stored
         FROM timeline
@@ -97,19 +103,16 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
     ),
     events AS (
         -- One event per key and time; two changes that contradict each other stop the statement.
-        SELECT
-            *,
-            COUNT_IF(_scd_deleted) OVER by_key AS _scd_life
+        SELECT *, COUNT_IF(_scd_deleted) OVER by_key AS _scd_life
         FROM ranked
-        WHERE
-            CASE
-                WHEN _scd_row = 1 THEN TRUE
-                WHEN _scd_agrees THEN FALSE
-                ELSE RAISE_ERROR(
-                    '[SCDGEN_CONFLICT] web.visitor_lookup_direct: two different rows of one key and time: '
+        WHERE CASE
+            WHEN _scd_row = 1 THEN TRUE
+            WHEN _scd_agrees THEN FALSE
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] web.visitor_lookup_direct: two different rows of one key and time: '
                     || TO_JSON(STRUCT(visitor_cookie_id, _scd_at))
-                )
-            END
+            )
+        END
         WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
     ),
     given AS (
@@ -125,12 +128,15 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
                 )
             END AS user_id,
             vcid_first_two,
-            _scd_at, _scd_deleted, _scd_stored
+            _scd_at,
+            _scd_deleted,
+            _scd_stored
         FROM events
         WINDOW
             by_life AS (PARTITION BY visitor_cookie_id, _scd_life ORDER BY _scd_at),
             whole_life AS (
-                PARTITION BY visitor_cookie_id, _scd_life ORDER BY _scd_at
+                PARTITION BY visitor_cookie_id, _scd_life
+                ORDER BY _scd_at
                 ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
             )
     ),
@@ -139,9 +145,10 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
         SELECT
             *,
             NOT _scd_deleted
-                AND NOT (STRUCT(_scd_deleted, user_id, vcid_first_two)
-                    <=> LAG(STRUCT(_scd_deleted, user_id, vcid_first_two)) OVER by_key)
-                AS _scd_opens
+                AND NOT (
+                    STRUCT(_scd_deleted, user_id, vcid_first_two)
+                        <=> LAG(STRUCT(_scd_deleted, user_id, vcid_first_two)) OVER by_key
+                ) AS _scd_opens
         FROM given
         WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
     ),
@@ -156,7 +163,9 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
                 WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(user_id, vcid_first_two, _scd_next))
                     THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
             END AS _scd_action,
-            visitor_cookie_id, user_id, vcid_first_two,
+            visitor_cookie_id,
+            user_id,
+            vcid_first_two,
             CAST(date_format(_scd_at, 'yyyy-MM-dd') AS STRING) AS start_day,
             _scd_at AS valid_start_date,
             COALESCE(_scd_next - INTERVAL '1' MICROSECOND, _scd_last_run) AS valid_end_date,
@@ -174,13 +183,20 @@ WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
 -- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN
     UPDATE SET
-        user_id = s.user_id, vcid_first_two = s.vcid_first_two, valid_end_date = s.valid_end_date,
+        user_id = s.user_id,
+        vcid_first_two = s.vcid_first_two,
+        valid_end_date = s.valid_end_date,
         is_current = s.is_current
 -- A version that is not stored yet.
 WHEN NOT MATCHED THEN
     INSERT (visitor_cookie_id, user_id, start_day, vcid_first_two, valid_start_date, valid_end_date, is_current)
     VALUES (
-        s.visitor_cookie_id, s.user_id, s.start_day, s.vcid_first_two, s.valid_start_date, s.valid_end_date,
+        s.visitor_cookie_id,
+        s.user_id,
+        s.start_day,
+        s.vcid_first_two,
+        s.valid_start_date,
+        s.valid_end_date,
         s.is_current
     )
 -- An open version that the batch does not touch: its end is the time of this run.

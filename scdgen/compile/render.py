@@ -31,23 +31,13 @@ from scdgen.model.registry import pattern_names, rules_of
 from scdgen.paths import exists, read_bytes
 from scdgen.sql.expression import quote, text_literal
 from scdgen.sql.layout import (
-    all_of,
     all_true,
-    alone,
     any_true,
     assigned,
-    begin_with_case,
     commented,
-    fill,
-    joined,
-    named_as,
-    parts_of,
     remark,
-    same,
-    spread,
-    when,
 )
-from scdgen.sql.tokens import split_conditions
+from scdgen.sql.pretty import pretty
 
 
 @dataclass(frozen=True)
@@ -73,7 +63,7 @@ class Compiler:
                 raise
             place = _place(facts.template, error)
             raise UsageError(f"{place}: {_what(error, facts)}; fix the template or leave out --templates") from error
-        return text.rstrip() + "\n"
+        return pretty(text) if facts.template.endswith(".sql.j2") else text.rstrip() + "\n"
 
     def render_query(self, facts: Facts) -> str:
         """Render a single statement, without its semicolon."""
@@ -118,27 +108,16 @@ class _OwnFolder(FileSystemLoader):
 
 FILTERS = {
     "aliased": aliased,
-    "all_of": all_of,
     "all_true": all_true,
-    "alone": alone,
     "any_true": any_true,
     "assigned": assigned,
-    "begin_with_case": begin_with_case,
     "equal": equal,
-    "conditions": split_conditions,
-    "fill": fill,
-    "joined": joined,
     "literal": text_literal,
     "named": named,
-    "named_as": named_as,
-    "parts": parts_of,
     "quoted": quote,
     "commented": commented,
     "remark": remark,
-    "same": same,
-    "spread": spread,
     "struct": struct,
-    "when": when,
 }
 
 

@@ -178,13 +178,13 @@ def begin_with_case(conditions: Iterable[str]) -> bool:
     return next(iter(conditions), "").startswith("CASE\n")
 
 
-def all_true(conditions: Iterable[str]) -> str:
-    """Join conditions on one line.
+def all_true(conditions: str | Iterable[str]) -> str:
+    """Join conditions; a single one needs no parentheses around it.
 
-    >>> all_true(["a = 1", "b = 2"])
-    'a = 1 AND b = 2'
+    >>> all_true(["a = 1", "b = 2"]), all_true(["(a OR b)"]), all_true("a")
+    ('a = 1 AND b = 2', 'a OR b', 'a')
     """
-    return " AND ".join(conditions)
+    return conditions if isinstance(conditions, str) else " AND ".join(alone(conditions))
 
 
 def any_true(conditions: Iterable[str]) -> str:

@@ -1,0 +1,94 @@
+"""The layout of finished SQL: no line is too long, and nothing but white space changes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from scdgen.sql.pretty import WIDTH, pretty
+from scdgen.sql.tokens import tokens
+from tests.conftest import ROOT
+
+FILES = sorted((ROOT / "generated").rglob("*.sql"))
+
+
+def read(text: str) -> tuple[list[str], list[str]]:
+    """The tokens of a text, and its comments."""
+    return [text[one.start : one.end + 1] for one in tokens(text)], [
+        " ".join(line.split()) for line in re.findall(r"--.*", text)
+    ]
+
+
+def test_generated_files_are_laid_out() -> None:
+    assert FILES
+    for file in FILES:
+        text = file.read_text()
+        assert pretty(text) == text, file
+        assert max(map(len, text.splitlines())) <= WIDTH, file
+
+
+@pytest.mark.parametrize("by", [" ", "\n", "\n\n    "])
+def test_white_space_does_not_count(by: str) -> None:
+    """The same tokens and comments have one layout."""
+    for file in FILES[::7]:
+        text = file.read_text()
+        words, start = [], 0
+        for token in tokens(text):
+            gap = text[start : token.start]
+            words.append(gap if "--" in gap or not gap else by)
+            words.append(text[token.start : token.end + 1])
+            start = token.end + 1
+        changed = "".join(words) + "\n"
+        assert read(pretty(changed)) == read(text), file
+        assert "--" in text[1:] or pretty(changed) == text, file
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT CASE WHEN t.end > 1 THEN `case` END AS end, (((1)))\nFROM t\n",
+        "SELECT /*+ BROADCAST(a) */ 'it''s', r'\\d', a::int, b[0], -1 FROM t AS a TABLESAMPLE (10 ROWS);\n",
+        "SELECT a /* why */ + /* not */ b\nFROM t -- all of it\n",
+        "FROM t SELECT a WHERE b IS NOT DISTINCT FROM c;\n",
+        "SELECT a FROM t WHERE b BETWEEN 1 AND 2 AND NOT c;\n",
+        "SELECT LEFT(a, 1), EXTRACT(YEAR FROM b), SUM(c) FILTER (WHERE d) FROM t;\n",
+    ],
+)
+def test_what_users_write_keeps_its_tokens(text: str) -> None:
+    block = re.compile(r"/\*[^+].*?\*/")
+    assert read(pretty(text)) == read(text)
+    assert block.findall(pretty(text)) == block.findall(text)
+    assert pretty(pretty(text)) == pretty(text)
+
+
+def test_one_column_more_is_one_line_more() -> None:
+    names = [f"a_column_with_a_long_name_{number}" for number in range(40)]
+    before, after = (
+        pretty(f"SELECT {', '.join(listed)} FROM t;").splitlines()
+        for listed in (names, [*names[:20], "b", *names[20:]])
+    )
+    assert [line for line in after if line not in before] == ["    b,"]
+    assert len(after) == len(before) + 1
+
+
+def test_long_expressions_break_at_their_operators() -> None:
+    text = """SELECT CASE WHEN the_first_column_of_all = 1 AND the_first_column_of_all IS NOT NULL THEN
+RAISE_ERROR('A message that leaves not much room, so that the rest is on its own line: ' || TO_JSON(STRUCT(id, at))) END AS b,
+LEAD(CASE WHEN opens_a_version OR ends_the_version THEN the_time END) IGNORE NULLS OVER (PARTITION BY id ORDER BY at) AS c
+FROM t"""  # noqa: E501
+    assert (
+        pretty(text)
+        == """\
+SELECT
+    CASE
+        WHEN the_first_column_of_all = 1 AND the_first_column_of_all IS NOT NULL
+            THEN RAISE_ERROR(
+                'A message that leaves not much room, so that the rest is on its own line: ' || TO_JSON(STRUCT(id, at))
+            )
+    END AS b,
+    LEAD(CASE WHEN opens_a_version OR ends_the_version THEN the_time END)
+        IGNORE NULLS OVER (PARTITION BY id ORDER BY at) AS c
+FROM t
+"""
+    )
