@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
 from scdgen import sql
-from scdgen.dbt.manifest import Manifest, Node, parse_manifest
+from scdgen.dbt.manifest import Node, parse_manifest
 from scdgen.errors import Problem, SpecError, UsageError, nearest
 from scdgen.init.draft import (
     Draft,
@@ -50,7 +50,7 @@ _NUMBERS_OF_TIMES = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 class _Config(BaseModel, extra="allow"):
     """The options that are mapped; all others are in ``model_extra``."""
 
-    unique_key: str | list[str] | None = None  # a list of expressions of Spark once it is read, as check_cols
+    unique_key: str | list[str] | None = None
     strategy: str | None = None
     updated_at: str | None = None
     check_cols: str | list[str] | None = None
@@ -59,20 +59,19 @@ class _Config(BaseModel, extra="allow"):
     snapshot_meta_column_names: dict[str, str | None] | None = None
     dbt_valid_to_current: str | int | None = None
 
-    def others(self) -> list[str]:
-        """The options that are set and not mapped."""
-        extra = self.model_extra or {}
-        return [name for name, value in extra.items() if value not in (None, "", [], {}) and name not in _OF_ALL]
-
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """One snapshot of a manifest."""
+    """One snapshot of a manifest, with the columns that its options name as expressions of Spark."""
 
     file: str
-    adapter: str
     node: Node
     config: _Config
+    keys: list[str]
+    checked: list[str]
+    updated_at: str | None
+    renamed: dict[str, str]
+    others: list[str]
 
     def wrong(self, message: str) -> SpecError:
         """The error for a mistake in this snapshot."""
@@ -86,23 +85,22 @@ def draft_from_dbt(path: Path, text: str, name: str | None, target: str | None, 
     """
     manifest = parse_manifest(path, text)
     nodes = {**manifest.nodes, **manifest.sources}
+    adapter = str(manifest.metadata.get("adapter_type", "spark"))
     key = _choose(path, {node.name: key for key, node in nodes.items() if key.startswith("snapshot.")}, name)
-    found = _read_snapshot(path, manifest, nodes[key])
+    found = _read_snapshot(str(path), adapter, nodes[key])
     begun = f"Drafted by scdgen init from the dbt snapshot {found.node.name}; read it before the first run."
     draft = Draft(header=[begun])
     _put_target(draft, found, target)
     draft.put("pattern", "scd2")
-    # A project can give the columns of dbt other names.
-    renamed = {column: new for column, new in (found.config.snapshot_meta_column_names or {}).items() if new}
-    names = {column: renamed.get(column, column) for column in _META}
+    names = {column: found.renamed.get(column, column) for column in _META}
     # The columns come first, because the steps after them look names up in the draft.
-    _put_relation(draft, found, nodes)
+    _put_relation(draft, found, nodes, adapter)
     _put_columns(draft, found, given, names)
     _put_keys_and_strategy(draft, found)
     _put_deletes(draft, found)
-    _put_history(draft, names, renamed)
+    _put_history(draft, names, found.renamed)
     _put_open_end(draft, found.config.dbt_valid_to_current)
-    if others := [option for option in found.config.others() if option not in _NAMING]:
+    if others := [option for option in found.others if option not in _NAMING]:
         draft.left_out.append(f"not read: {', '.join(others)}")
     return draft
 
@@ -118,22 +116,23 @@ def _choose(path: Path, keys: dict[str, str], name: str | None) -> str:
     return keys[name or names[0]]
 
 
-def _read_snapshot(path: Path, manifest: Manifest, node: Node) -> _Snapshot:
-    found = _Snapshot(str(path), str(manifest.metadata.get("adapter_type", "spark")), node, _Config())
+def _read_snapshot(file: str, adapter: str, node: Node) -> _Snapshot:
     try:
         config = _Config.model_validate(node.config)
     except ValidationError as invalid:
         error = invalid.errors(include_url=False)[0]
-        kind = type(error["input"]).__name__
-        raise found.wrong(f"{error['loc'][0]}: cannot be a {kind} in dbt; write it as dbt takes it") from invalid
+        what = f"{error['loc'][0]}: cannot be a {type(error['input']).__name__} in dbt; write it as dbt takes it"
+        raise SpecError([Problem(file, 0, 0, f"{node.name}: {what}")]) from invalid
     # Every option that names a column may have it in quotes.
-    keys, checked = ([_to_spark(text, found.adapter) for text in _as_list(given or [])]
-                     for given in (config.unique_key, config.check_cols))  # fmt: skip
+    keys, checked, at = (
+        [_to_spark(text, adapter) for text in ([value] if isinstance(value, str) else value or [])]
+        for value in (config.unique_key, config.check_cols, config.updated_at)
+    )
     meta = (config.snapshot_meta_column_names or {}).items()
-    names = {column: sql.unquote(_to_spark(name, found.adapter)) for column, name in meta if name}
-    at = config.updated_at and _to_spark(config.updated_at, found.adapter)
-    named = {"unique_key": keys, "check_cols": checked, "updated_at": at, "snapshot_meta_column_names": names}
-    return replace(found, config=config.model_copy(update=named))
+    renamed = {column: sql.unquote(_to_spark(name, adapter)) for column, name in meta if name}
+    extra = (config.model_extra or {}).items()
+    others = [name for name, value in extra if value not in (None, "", [], {}) and name not in _OF_ALL]
+    return _Snapshot(file, node, config, keys, checked, next(iter(at), None), renamed, others)
 
 
 def _to_spark(text: str, adapter: str) -> str:
@@ -156,12 +155,12 @@ def _put_target(draft: Draft, found: _Snapshot, target: str | None) -> None:
     if target is not None:
         draft.put("target", target, f"Given with --target instead of dbt's {table}.")
         return
-    named = [option for option in _NAMING if option in found.config.others()]
+    named = [option for option in _NAMING if option in found.others]
     named += [] if "alias" in named else ["the snapshot's name"]
     draft.put("target", table, f"From {', '.join(named)}; dbt resolved them for one target of its profile.")
 
 
-def _put_relation(draft: Draft, found: _Snapshot, nodes: dict[str, Node]) -> None:
+def _put_relation(draft: Draft, found: _Snapshot, nodes: dict[str, Node], adapter: str) -> None:
     """Write the table of the source if the snapshot is of a whole one; otherwise the query, as dbt compiled it."""
     keys = found.node.parents()
     plain = _PLAIN.fullmatch((found.node.raw_code or "").strip())
@@ -178,8 +177,8 @@ def _put_relation(draft: Draft, found: _Snapshot, nodes: dict[str, Node]) -> Non
         raise found.wrong(str(error)) from error
     _, table = read_select(query)
     draft.put("source.table" if table else "source.query", table or query, "As dbt compiled it.")
-    if found.adapter not in ("spark", "databricks"):
-        draft.note(f"It is SQL of {found.adapter}, read as Spark SQL: check it.", "source")
+    if adapter not in ("spark", "databricks"):
+        draft.note(f"It is SQL of {adapter}, read as Spark SQL: check it.", "source")
 
 
 def _put_columns(draft: Draft, found: _Snapshot, given: Given, meta: dict[str, str]) -> None:
@@ -198,61 +197,51 @@ def _put_columns(draft: Draft, found: _Snapshot, given: Given, meta: dict[str, s
 
 
 def _put_keys_and_strategy(draft: Draft, found: _Snapshot) -> None:
-    config = found.config
-    if not config.unique_key:
+    strategy, updated_at = found.config.strategy, found.updated_at
+    if not found.keys:
         raise found.wrong("has no unique_key; a snapshot needs one")
-    if config.strategy not in ("timestamp", "check"):
-        what = f"'{config.strategy}' is a macro, which is not run here" if config.strategy else "is missing"
+    if strategy not in ("timestamp", "check"):
+        what = f"'{strategy}' is a macro, which is not run here" if strategy else "is missing"
         raise found.wrong(f"strategy: {what}; timestamp and check can be read")
-    keys = _as_list(config.unique_key)
-    put_keys(draft, keys, "unique_key")
-    draft.note(f"unique_key: {', '.join(keys)}.", "keys")
-    if config.strategy == "timestamp":
-        if config.updated_at is None:
-            raise found.wrong("strategy: timestamp needs updated_at")
-        _put_time(draft, found, config.updated_at)
-        if config.check_cols:
+    if strategy == "timestamp" and updated_at is None:
+        raise found.wrong("strategy: timestamp needs updated_at")
+    if strategy == "check" and not found.checked:
+        raise found.wrong("strategy: check needs check_cols")
+    put_keys(draft, found.keys, "unique_key")
+    draft.note(f"unique_key: {', '.join(found.keys)}.", "keys")
+    if strategy == "timestamp":
+        draft.put("source.effective_at", updated_at, f"strategy: timestamp, updated_at: {updated_at}.")
+        why = "dbt passes over a row that is older than the open version; fail reports it."
+        draft.put("late_arriving", "ignore", why)
+        moves = "dbt opens a version whenever updated_at moves"
+        if column := _put_type_of_time(draft, found):
+            draft.note(f"{moves}; without this column, only where another value changes.", "columns", column)
+        else:
+            draft.put("unchanged", "keep", f"{moves}; skip opens one where a value changes.")
+        if found.checked:
             draft.left_out.append("check_cols: dbt does not read it with strategy: timestamp")
         return
     draft.note("strategy: check.", "source", "feed")
-    if config.updated_at is not None:
+    if updated_at is not None:
         note = "updated_at: a version starts at this time. dbt lets an earlier one end before it starts; here it stops."
-        draft.put("source.effective_at", config.updated_at, note)
-        _put_type_of_time(draft, found, config.updated_at)
+        draft.put("source.effective_at", updated_at, note)
+        _put_type_of_time(draft, found)
     else:
         draft.note("A version starts when the run does; snapshot.taken_at sets another time.", "source", "feed")
-    if not config.check_cols:
-        raise found.wrong("strategy: check needs check_cols")
-    if config.check_cols == ["all"]:
+    if found.checked == ["all"]:
         draft.note("check_cols: all; a change of any column opens a version.", "columns")
         return
     # List the columns whose changes open a version.
-    names = [find_column(draft, column, "check_cols") for column in _as_list(config.check_cols)]
+    names = [find_column(draft, column, "check_cols") for column in found.checked]
     others = track_only(draft, names)
     also = "; the open version takes the newest value of the others, where dbt leaves the old one" if others else ""
     draft.note(f"check_cols: {', '.join(names)}{also}.", "columns")
 
 
-def _as_list(value: str | list[str]) -> list[str]:
-    return [value] if isinstance(value, str) else value
-
-
-def _put_time(draft: Draft, found: _Snapshot, updated_at: str) -> None:
-    """Write the options for ``strategy: timestamp``."""
-    draft.put("source.effective_at", updated_at, f"strategy: timestamp, updated_at: {updated_at}.")
-    draft.put("late_arriving", "ignore", "dbt passes over a row that is older than the open version; fail reports it.")
-    column = _put_type_of_time(draft, found, updated_at)
-    moves = "dbt opens a version whenever updated_at moves"
-    if column is not None:
-        draft.note(f"{moves}; without this column, only where another value changes.", "columns", column)
-    else:
-        draft.put("unchanged", "keep", f"{moves}; skip opens one where a value changes.")
-
-
-def _put_type_of_time(draft: Draft, found: _Snapshot, updated_at: str) -> str | None:
+def _put_type_of_time(draft: Draft, found: _Snapshot) -> str | None:
     """Write the type of dbt's times, which is the type of ``updated_at``, and return the column of that name."""
     try:
-        bare = sql.expression(updated_at).bare
+        bare = sql.expression(found.updated_at or "").bare
     except ValueError as error:
         raise found.wrong(f"updated_at: {error}") from error
     columns = draft.options["columns"]

@@ -317,24 +317,6 @@ def test_time_of_a_change_is_asked_for_and_chosen() -> None:
     assert "  # history.valid_from keeps it, so it is not among the columns.\n  effective_at: ended\n" in text
 
 
-def test_open_questions_are_asked_together() -> None:
-    columns = {"name": ("a", "a", None), "born": ("01/02/1990", "01/02/1990", "01/02/1990"), "n": (1, 1, 1)}
-    with pytest.raises(UsageError) as asked:
-        drafted({**columns, "changed_at": columns["born"]})
-    assert str(asked.value) == (
-        "a.csv: changed_at: '01/02/1990' is a date by dd/MM/yyyy and by MM/dd/yyyy; "
-        "give --date-format dd/MM/yyyy or MM/dd/yyyy\n"
-        "a.csv: cannot guess the keys from 3 rows; give --keys A,B"
-    )
-    with pytest.raises(UsageError) as asked:
-        drafted(columns)
-    assert str(asked.value).splitlines() == [
-        "a.csv: cannot tell which column has the time of a change; give --effective-at COLUMN (dates: born), "
-        "or --feed snapshot if this is a full extract",
-        "a.csv: cannot guess the keys from 3 rows; give --keys A,B",
-    ]
-
-
 @pytest.mark.parametrize(
     ("name", "says"),
     [
