@@ -36,25 +36,21 @@ def exists(path: Path, root: Path | None = None) -> bool:
     return path.exists()
 
 
-def read_bytes(path: Path, most: int | None = None, root: Path | None = None) -> bytes:
-    """Read a file of at most ``most`` bytes.
+def read_bytes(path: Path, root: Path | None = None) -> bytes:
+    """Read a file.
 
-    Raises :class:`SpecError` for a longer one, for a link, and for what is not a file, such as a pipe, which would be
-    waited for.
+    Raises :class:`SpecError` for a link, and for what is not a file, such as a pipe, which would be waited for.
     """
     _require_no_link(path, root)
     with open(path, "rb", opener=_open) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise _refusal(path, "is not a regular file; remove it")
-        found = file.read() if most is None else file.read(most + 1)
-    if most is not None and len(found) > most:
-        raise _refusal(path, f"has more than {most:,} bytes; give a file with less in it")
-    return found
+        return file.read()
 
 
-def read_text(path: Path, most: int | None = None) -> str:
+def read_text(path: Path) -> str:
     """Read a file of UTF-8 text, with line breaks of any system. Raises as :func:`read_bytes` does."""
-    return read_bytes(path, most).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    return read_bytes(path).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def write_text(path: Path, text: str, root: Path | None = None) -> None:

@@ -32,7 +32,7 @@ from scdgen.compile.compile import bind
 from scdgen.errors import NO_UTF8, SpecError, UsageError, nearest, of_system, quoted
 from scdgen.files.read import read_columns
 from scdgen.model.graph import find_written_names
-from scdgen.model.load import MOST_BYTES, Lines, load_spec, load_spec_text
+from scdgen.model.load import Lines, load_spec, load_spec_text
 from scdgen.model.option import sql_texts
 from scdgen.model.rules import Location
 from scdgen.model.spec import Spec
@@ -406,7 +406,7 @@ def read_case_file(path: Path, spec: Spec | None = None) -> list[Case]:
     the file or for those of its spec.
     """
     try:
-        text = read_text(path, MOST_BYTES)
+        text = read_text(path)
         # Lines parses the text as well, and says what is wrong with the YAML, and where.
         file = _File(path.as_posix(), Lines(text, path.as_posix()))
         document = YAML(typ="safe", pure=True).load(text)

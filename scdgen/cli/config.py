@@ -27,10 +27,6 @@ else:
 
 # File -> the tables in it that lead to the options. The first file that has options counts.
 _FILES: dict[str, tuple[str, ...]] = {"scdgen.toml": (), "pyproject.toml": ("tool", "scdgen")}
-MOST_BYTES, MOST_PARTS = 1_000_000, 100
-"""The size of a file of options, and the parts of a key with dots; tomllib reads more in quadratic time and memory."""
-_PART = r"""(?:(?<![\w-])[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*"""
-_LONG_KEY = re.compile(f"(?:{_PART}){{{MOST_PARTS}}}")
 _LAST = ("remote", "warehouse", "conf", "quiet", "templates", "debug")  # in each --help
 _PLACES = "scdgen.places"  # in the context: (command, parameter) -> the file and the key that set it
 
@@ -148,12 +144,7 @@ def _read_settings() -> tuple[str, tuple[str, ...], dict[str, Any]]:
         if not Path(file).is_file():
             continue
         try:
-            text = read_text(Path(file), MOST_BYTES)
-            # tomllib takes quadratic time for such a key.
-            if long := _LONG_KEY.search(text):
-                line = text.count("\n", 0, long.start()) + 1
-                raise UsageError(f"{file}:{line}: has a key of more than {MOST_PARTS} parts; write a table and a key")
-            found: Any = tomllib.loads(text)
+            found: Any = tomllib.loads(read_text(Path(file)))
         except UnicodeDecodeError:
             raise UsageError(f"{file}: {NO_UTF8}") from None
         except tomllib.TOMLDecodeError as error:

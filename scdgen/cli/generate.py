@@ -50,7 +50,6 @@ ADDED = {
     "checks": (CHECKS,),
 }
 DBT = "dbt"  # the format for the models of a dbt project
-MOST_STORED = 32_000_000  # bytes of a file on disk; those of a spec with the most columns are a tenth of it
 # The files that each of several sources has; the others are about the table, whatever its source.
 OF_FEED = ("merge.sql", "plan.sql", "rejects.sql", NOTEBOOK, *_SCRIPTS.values())
 
@@ -284,7 +283,7 @@ def _list_names(spec: Spec, folder: Path) -> list[str]:
 def _read_stored(folder: Path) -> str:
     """Read the ``spec.json`` in a folder; empty without one."""
     file, root = folder / SPEC_JSON, folder.parent
-    return paths.read_bytes(file, MOST_STORED, root).decode("utf-8", "replace") if paths.exists(file, root) else ""
+    return paths.read_bytes(file, root).decode("utf-8", "replace") if paths.exists(file, root) else ""
 
 
 def render_files(spec: Spec, compiler: Compiler, added: Collection[tuple[str, str]] = frozenset()) -> dict[str, str]:
@@ -368,7 +367,7 @@ def _write_file(path: Path, text: str | None, check: bool, out: Path) -> int:
     Returns 1 if it differs. Raises :class:`SpecError` for a link.
     """
     # Compare bytes, because text would hide other line ends.
-    before = paths.read_bytes(path, MOST_STORED, out) if paths.exists(path, out) else None
+    before = paths.read_bytes(path, out) if paths.exists(path, out) else None
     after = None if text is None else text.encode()
     if before == after:
         return 0

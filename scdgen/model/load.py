@@ -47,9 +47,6 @@ _MEANINGS: tuple[tuple[str, bool, str], ...] = (
      "a line between options has no colon; write option: value"),
     (r"but found another document", False, "a second document begins here, after ---; write one spec per file"),
 )  # fmt: skip
-MOST_BYTES, MOST_COLUMNS = 1_000_000, 10_000
-"""The size of a file with a spec, and the columns of a table."""
-# Far more than a spec needs: tables have a few thousand columns at most, each with a few options.
 MOST_PROBLEMS = 100
 """The mistakes of a file that are reported at once."""
 
@@ -77,7 +74,7 @@ def read_spec(path: str | Path) -> Spec:
         # Name a file of data for what it is; its bytes would fail as YAML in an odd way.
         if (kind := _DATA.get(path.suffix.lower())) and path.is_file():
             raise SpecError([Problem(path.as_posix(), 0, 0, _of_data(kind, path.as_posix()))])
-        text = read_text(path, MOST_BYTES)
+        text = read_text(path)
     except UnicodeDecodeError as error:
         raise SpecError([Problem(str(path), 0, 0, NO_UTF8)]) from error
     except OSError as error:
@@ -118,16 +115,13 @@ def _find_joined(spec: Spec) -> Iterator[Spec]:
         if other.suffix not in {".yml", ".yaml"} or other == path or is_case_file(other):
             continue
         with suppress(OSError, UnicodeDecodeError, SpecError):
-            text = read_text(other, MOST_BYTES)
+            text = read_text(other)
             if any(table in text.lower() for table in tables):
                 yield load_spec_text(text, name=other.as_posix())
 
 
 def load_spec_text(text: str, name: str = "inline") -> Spec:
     """Read a spec from YAML text; ``name`` is the file's name in messages. Raises :class:`SpecError`."""
-    # Refuse text that would take long to parse, or fail in an odd way.
-    if len(text) > MOST_BYTES:
-        raise SpecError([Problem(name, 0, 0, f"has more than {MOST_BYTES:,} characters; write a spec with less in it")])
     if _is_like_csv(text):
         raise SpecError([Problem(name, 0, 0, _of_data("a CSV", name))])
     tree = parse(text, name)
@@ -135,11 +129,6 @@ def load_spec_text(text: str, name: str = "inline") -> Spec:
         what = "the file is empty" if tree is None else f"the file holds {_shown(tree)}"
         begin = "a mapping that begins with 'target:', 'pattern:', 'source:', 'keys:' and 'columns:'"
         raise SpecError([Problem(name, 1, 1, f"{what}; a spec is {begin}")])
-    # Refuse too many columns before each of them is validated.
-    columns = tree.get("columns")
-    if isinstance(columns, dict | list) and len(columns) > MOST_COLUMNS:
-        what = f"columns: has {len(columns):,} columns, at most {MOST_COLUMNS:,} are read; split the table"
-        raise SpecError([Problem(name, *_position(tree, ("columns",)), what)])
     spec, found = _validate(_plain(tree), name)
     if found:
         problems = [Problem(name, *_position(tree, place), message) for place, message in found]
@@ -421,7 +410,7 @@ class Lines:
     @classmethod
     def of_file(cls, origin: str) -> Lines:
         """Read the file of a spec."""
-        return cls(read_text(Path(origin), MOST_BYTES), origin)
+        return cls(read_text(Path(origin)), origin)
 
     def of(self, place: Location) -> int:
         """Return the line of an option, from 1; if the file does not set it, that of the enclosing option."""

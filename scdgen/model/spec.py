@@ -31,7 +31,6 @@ from scdgen.errors import UsageError, nearest
 from scdgen.model.option import NEW_ROWS, Need, Option, Refusal, Rows, Sql, Trait, not_with, only_with, option_of
 from scdgen.model.registry import PatternRules, pattern_names, rules_of
 from scdgen.paths import folder_name
-from scdgen.sql.limits import NAME_LENGTH, require_short
 from scdgen.sql.tokens import find_cast
 from scdgen.sql.types import NESTED, column_types, data_type
 from scdgen.sql.zones import time_zone
@@ -91,8 +90,6 @@ def _reads_as(read: Callable[[str], object]) -> AfterValidator:
 
 def _plain(value: object) -> object:
     """Convert a date, which YAML makes of unquoted text, back to text."""
-    if isinstance(value, str):
-        require_short(value)
     if isinstance(value, dt.datetime):
         return value.isoformat(sep=" ")
     return value.isoformat() if isinstance(value, dt.date) else value
@@ -112,7 +109,6 @@ def _one_or_each(value: object) -> str:
 
 
 def _no_control(text: str) -> str:
-    require_short(text)
     text = text.rstrip("\n")  # | and > in YAML leave one
     if text.splitlines() not in ([], [text]):  # in a comment of the SQL, a new line would run
         raise ValueError("holds a line break; write it on one line, or after > so that YAML joins the lines")
@@ -135,7 +131,6 @@ def _name(text: str) -> str:
     if text.lower().startswith(RESERVED_PREFIX):
         what = f"begins with {RESERVED_PREFIX}, which the generated SQL keeps for itself"
         raise ValueError(f"'{text}' {what}; name it otherwise")
-    require_short(text, NAME_LENGTH)
     return sql.no_variable(_no_control(text))
 
 

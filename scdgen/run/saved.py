@@ -40,7 +40,6 @@ STALE = "stale_plan"
 """The rule of the :class:`DataError` that refuses a plan."""
 
 _AGAIN = "plan again"
-_MOST_BYTES = 10_000_000
 
 Value = TypeVar("Value")
 
@@ -240,7 +239,7 @@ class SavedPlan(_Part):
         if not path.is_file():
             raise UsageError("no such file; write one by `scdgen plan SPEC... --out FILE`", option="--plan", value=path)
         try:
-            content: Any = json.loads(paths.read_text(path, _MOST_BYTES))
+            content: Any = json.loads(paths.read_text(path))
         except ValueError:  # of UTF-8 as well
             content = None
         known = content.pop("sha256", None) if isinstance(content, dict) else None

@@ -15,8 +15,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-from scdgen.sql import limits
-from scdgen.sql.tokens import DIALECT, stray_comma, tokens
+from scdgen.sql.tokens import DEPTH, DIALECT, is_deep, stray_comma, tokens
 from scdgen.sql.volatile import find_volatile
 
 # Not allowed in an expression over one row: would change the number of rows, or the kind of statement.
@@ -163,7 +162,6 @@ def split_name(text: str) -> tuple[str, ...]:
     if len(parts) > 3:
         raise ValueError(f"'{text}' has {len(parts)} parts; write one to three: catalog.schema.table")
     for part in parts:
-        limits.require_short(part, limits.NAME_LENGTH)
         if re.search(r"[/\\]", part) or CONTROL.search(part) or part in {".", ".."}:
             what = "holds a slash or a control character, which no table name may"
             raise ValueError(f"'{text}' {what}; write the table's name")
@@ -207,7 +205,7 @@ def expression(text: str) -> Fragment:
     Traceback (most recent call last):
     ValueError: 'a, b' is not exactly one SQL expression, it fails at ','; write one SQL expression
     """
-    tree = _one(text, "one SQL expression", limits.EXPRESSION)
+    tree = _one(text, "one SQL expression")
     if isinstance(tree, _STATEMENTS) and not isinstance(tree, exp.Subquery):
         if isinstance(tree, exp.Alias) and tree.alias.upper() in {"ASC", "DESC"}:
             hint = "the greatest value wins; turn values around in the expression, as in -number"
@@ -232,7 +230,7 @@ def expression(text: str) -> Fragment:
 @functools.lru_cache(maxsize=1024)
 def query(text: str) -> Fragment:
     """Parse exactly one SELECT; raises ``ValueError`` that says what is wrong."""
-    tree = _one(text, "one SELECT", limits.QUERY)
+    tree = _one(text, "one SELECT")
     if not isinstance(tree, exp.Query):
         raise ValueError(f"'{shorten(text)}' is not a SELECT; write one SELECT")
     if tokens(text)[0].token_type is TokenType.FROM:
@@ -369,14 +367,14 @@ def _passed(node: Any) -> list[exp.Expression] | None:
     return None if None in found else [column for listed in found for column in listed or ()]
 
 
-def _one(text: str, what: str, most: int) -> exp.Expression:
-    """Parse a text of at most ``most`` tokens."""
+def _one(text: str, what: str) -> exp.Expression:
+    """Parse a text to one tree."""
     if not text.strip():
         raise ValueError(f"is empty; write {what}, or leave the option out")
-    limits.require_short(text, most * limits.LENGTH)
     found = tokens(text)
-    if excess := limits.explain_excess(found, most):
-        raise ValueError(f"'{shorten(text)}' {excess}")
+    if is_deep(found):  # which ends Python's stack, or the process where sqlglot is compiled
+        what = f"has more than {DEPTH} brackets in one another; take out some, or compute a part in a view"
+        raise ValueError(f"'{shorten(text)}' {what}")
     if any(token.comments for token in found) or "--" in _outside_strings(text, found):
         raise ValueError(f"'{shorten(text)}' holds a comment; comments belong in the YAML, after a #")
     for token in found:

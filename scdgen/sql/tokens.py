@@ -44,7 +44,17 @@ _DEPTH = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
 _DEPTH_IN_LIST = {
     **_DEPTH, TokenType.L_BRACKET: 1, TokenType.R_BRACKET: -1, TokenType.CASE: 1, TokenType.END: -1,
 }  # fmt: skip
+DEPTH = 32
+"""Brackets in brackets, of an expression, a query or a type; a table needs far fewer."""
+_OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
+_CLOSED = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 _BRACKETS_OR_QUOTES = re.compile(r"[(\[{'\"`$/-]")  # also what begins a comment
+
+
+def is_deep(found: Iterable[Token]) -> bool:
+    """Whether more than :data:`DEPTH` brackets are in one another."""
+    levels = accumulate((t.token_type in _OPEN) - (t.token_type in _CLOSED) for t in found)
+    return max(levels, default=0) > DEPTH
 
 
 def stray_comma(found: Sequence[Token]) -> int | None:

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from scdgen.sql import limits
 from scdgen.sql.expression import CONTROL, no_variable, quote, shorten, unquote
+from scdgen.sql.tokens import DEPTH
 
 # Spark's names -> the name that it shows.
 _PLAIN = {
@@ -153,7 +153,6 @@ def column_types(text: str) -> dict[str, str]:
     Traceback (most recent call last):
     ValueError: 'id' is not a list of columns and types; write for example: id int, after struct<id int, name string>
     """
-    limits.require_short(text, limits.TYPE_LENGTH)
     found: dict[str, str] = {}
     seen: set[str] = set()
     for part in split_at_commas(no_variable(text)):
@@ -277,12 +276,11 @@ class _Reader:
     """Reads one type from its text."""
 
     def __init__(self, text: str):
-        limits.require_short(text, limits.TYPE_LENGTH)
         self._text = text
         self._tokens = [match[0] for match in _TOKEN.finditer(text)]
         self._at = 0
-        if max(accumulate((_NESTING.get(token, 0) for token in self._tokens), initial=0)) > limits.DEPTH:
-            raise self._wrong(f"has more than {limits.DEPTH} types in one another; keep it as a text or a variant")
+        if max(accumulate((_NESTING.get(token, 0) for token in self._tokens), initial=0)) > DEPTH:
+            raise self._wrong(f"has more than {DEPTH} types in one another; keep it as a text or a variant")
 
     def read_all(self) -> Type:
         found = self._read()

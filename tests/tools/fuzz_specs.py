@@ -2,9 +2,8 @@
 
 python -m tests.tools.fuzz_specs --count 100000 --seed 1
 
-Every input ends in one of two ways, within two seconds of computing: a :class:`SpecError`, or SQL that the gate accepts
-and in which no text of the spec has become code. Anything else is written to ``tests/cases/hostile`` and ends the run
-with exit status 1.
+Every input ends in one of two ways: a :class:`SpecError`, or SQL that the gate accepts and in which no text of the spec
+has become code. Anything else is printed with its seed, and ends the run with exit status 1.
 """
 
 from __future__ import annotations
@@ -12,12 +11,9 @@ from __future__ import annotations
 import argparse
 import collections
 import copy
-import hashlib
 import json
 import random
-import resource
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -31,27 +27,11 @@ from scdgen.model.load import load_spec_text
 from scdgen.sql.tokens import split_statements, tokens
 
 ROOT = Path(__file__).resolve().parents[2]
-CORPUS = ROOT / "tests/cases/hostile"
 # The result of a Jinja expression if one were run; no input contains it.
 PROOF = "ru" + "nnn"
 
 WORDS = json.loads((ROOT / "tests/cases/hostile_words.json").read_text(encoding="utf-8"))
 HOSTILE, OPTIONS, TEXTS = WORDS["values"], WORDS["options"], WORDS["texts"]
-
-
-DEEP = 0.3  # how often a document is made deep or long
-BUDGET = 2.0  # seconds of computing for one input, in which the reader of a spec and the renderer end
-# Text before and after a value, once per level. All are refused or read, but at a depth that was not foreseen.
-LEVELS = [
-    *((f"{word}(", ")") for word in ("int", "struct", "date", "object", "variant", "array", "map", "sum", "f", "")),
-    ("cast(", " as int)"), ("cast(", " as array<int>)"), ("CASE WHEN ", " THEN 1 END"), ("[", "]"), ("{", "}"),
-    ("transform(", ", x -> x)"), ("(SELECT ", ")"), ("EXISTS (SELECT 1 WHERE ", ")"), ("NOT ", ""), ("- ", ""),
-    ("array<", ">"), ("map<int,", ">"), ("struct<a:", ">"), ("struct<`a b`: ", ">"), ("decimal(", ")"), ("`", "`"),
-    ("'", "'"), ("", " + v"), ("", " AND v"), ("", " || v"), ("", ".v"), ("", "[0]"), ("", "::int"), ("", ":v"),
-    ("", ", v"), ("", " IS NULL"), ("", " UNION ALL SELECT 1"), ("-- ", "\n"), ("/* ", " */"), (" ", " "),
-    ("\\\\", "'"),
-]  # fmt: skip
-DEPTHS = (1, 3, 6, 7, 12, 20, 31, 33, 60, 120, 250, 600, 2_000, 10_000, 50_000)
 
 
 def bases() -> list[str]:
@@ -100,28 +80,6 @@ def _spoil(tree: Any, rng: random.Random) -> Any:
     return tree
 
 
-def _deepen(tree: Any, rng: random.Random) -> Any:
-    """A document with one text, or one value of another kind, in levels of one or two kinds."""
-    places = [place for place in _places(tree) if place]
-    *before, last = rng.choice(places)
-    holder = tree
-    for part in before:
-        holder = holder[part]
-    depth, value = rng.choice(DEPTHS), holder[last]
-    if not isinstance(value, str):
-        value = "v"
-    if rng.random() < 0.08:  # in YAML
-        for _ in range(min(depth, 200)):
-            value = [value] if rng.random() < 0.5 else {"a": value}
-        holder[last] = value
-        return tree
-    levels = [rng.choice(LEVELS) for _ in range(rng.choice((1, 1, 2)))]
-    open_, close = "".join(level[0] for level in levels), "".join(level[1] for level in reversed(levels))
-    text = open_ * depth + value + close * depth
-    holder[last] = f"{text} + {text}" if rng.random() < 0.1 else text
-    return tree
-
-
 def _tear(text: str, rng: random.Random) -> str:
     """A text with a piece inserted, removed or repeated."""
     cut, kind = rng.randrange(len(text) + 1), rng.randrange(5)
@@ -150,7 +108,7 @@ def spoilt(seed: int, texts: list[str], trees: list[Any]) -> str:
         return text
     tree = json.loads(json.dumps(trees[number]))
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        tree = _deepen(tree, rng) if rng.random() < DEEP else _spoil(tree, rng)
+        tree = _spoil(tree, rng)
     return json.dumps(tree)  # JSON is YAML, and allows characters that a YAML writer would refuse
 
 
@@ -209,30 +167,15 @@ def main() -> int:
     texts = bases()
     trees = trees_of(texts)
     counts: collections.Counter[str] = collections.Counter()
-    begin, bad, slowest = time.monotonic(), [], 0.0
     first = given.seed * 10_000_000
     for seed in range(first, first + given.count):
-        text = spoilt(seed, texts, trees)
-        start = time.process_time()
-        found = outcome(text)
-        took = time.process_time() - start
-        if took > BUDGET:
-            found = f"took {took:.1f} s, more than {BUDGET:g} s"
-        slowest = max(slowest, took)
+        found = outcome(spoilt(seed, texts, trees))
         counts[found if found in ("refused", "sql") else "other"] += 1
         if found not in ("refused", "sql"):
-            bad.append((seed, found))
-            CORPUS.mkdir(parents=True, exist_ok=True)
-            name = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-            (CORPUS / f"{name}.yml").write_bytes(text.encode("utf-8", "surrogatepass"))
-            print(f"{seed} {name}: {found.splitlines()[0][:200]}", flush=True)
+            print(f"{seed}: {found.splitlines()[0][:200]}", flush=True)
     listed = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    print(
-        f"seed {given.seed}: {given.count} inputs: {listed}; {time.monotonic() - begin:.0f} s, {peak} MiB at most, "
-        f"the slowest in {slowest:.1f} s"
-    )
-    return 1 if bad else 0
+    print(f"seed {given.seed}: {given.count} inputs: {listed}")
+    return 1 if counts["other"] else 0
 
 
 if __name__ == "__main__":

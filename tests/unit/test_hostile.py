@@ -5,38 +5,23 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scdgen.cases.block import CaseError, parse_block
-from scdgen.cases.format import _types
-from scdgen.cli.generate import MOST_STORED
 from scdgen.cli.main import main
 from scdgen.compile.compile import render
-from scdgen.dbt.models import read_models
 from scdgen.duck.known import UnknownError
 from scdgen.duck.translate import Translator
-from scdgen.engine.failures import _first_line
 from scdgen.errors import EngineError, SpecError
-from scdgen.model.load import MOST_BYTES, MOST_COLUMNS, MOST_PROBLEMS, load_spec_text
-from scdgen.sql import limits
+from scdgen.model.load import load_spec_text
 from scdgen.sql.tokens import split_statements
-from scdgen.url import hide_secrets
-from tests.conftest import ROOT
-from tests.tools.fuzz_specs import CORPUS, bases, outcome, spoilt, trees_of
+from tests.tools.fuzz_specs import bases, outcome, spoilt, trees_of
 
 PLAIN = "target: a.b\npattern: scd1\nsource: {table: c.d}\nkeys: [id]\ncolumns: {id: int, v: string}\n"
-SAVED = sorted(CORPUS.glob("*.yml"))
-
-
-@pytest.mark.parametrize("path", SAVED, ids=[path.stem for path in SAVED])
-def test_saved_inputs_stay_fixed(path: Path) -> None:
-    assert outcome(path.read_bytes().decode("utf-8", "surrogatepass")) in ("refused", "sql")
 
 
 def test_random_inputs() -> None:
@@ -47,22 +32,6 @@ def test_random_inputs() -> None:
         seed: found for seed in range(100) if (found := outcome(spoilt(seed, texts, trees))) not in ("refused", "sql")
     }
     assert not wrong
-
-
-@contextmanager
-def soon() -> Iterator[None]:
-    """End what would take minutes or hours; it takes a second or two, so no slow or busy machine comes near the end."""
-
-    def stop(*_: object) -> None:
-        raise AssertionError("took a minute of the processor, and was not at its end")
-
-    before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, 60)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
 
 
 def says(text: str) -> str:
@@ -356,101 +325,6 @@ def test_templates_run_in_a_sandbox(template: str, tmp_path: Path, capsys: pytes
     assert stopped.value.code and err.count("\n") == 1 and "Traceback" not in err and not out.exists()
 
 
-def test_limits_are_those_of_the_reference() -> None:
-    page = (ROOT / "docs/reference.md").read_text(encoding="utf-8").partition("### Limits")[2].partition("### ")[0]
-    stated = [
-        int(number.replace(",", "")) for number in re.findall(r"\| ([\d,]+)(?: bytes|; [\d,]+ characters)? \|", page)
-    ]
-    assert stated == [
-        MOST_BYTES, MOST_PROBLEMS, MOST_COLUMNS,
-        limits.EXPRESSION, limits.QUERY, limits.DEPTH, limits.TYPES_DEPTH, limits.TYPE_LENGTH,
-        limits.NAME_LENGTH, limits.TEXT_LENGTH,
-    ]  # fmt: skip
-
-
-def _of_type(kind: str) -> str:
-    return PLAIN.replace("v: string", f"v: {json.dumps(kind)}")
-
-
-def _cast(kind: str) -> str:
-    return PLAIN.replace("v: string", f"v: {{type: string, from: 'CAST(v AS {kind})'}}")
-
-
-LONG = {
-    "type words": PLAIN.replace("v: string", f"v: {{type: string, from: {'int(' * 30}v{')' * 30}}}"),
-    "a sum": PLAIN.replace("v: string", f"v: {{type: string, from: {'+'.join(['v'] * 10_000)}}}"),
-    "conditions": PLAIN.replace("v: string", f"v: {{type: boolean, from: {' AND '.join(['v'] * 990)}}}"),
-    "a query": PLAIN.replace("{table: c.d}", f"{{query: SELECT id, {'+'.join(['v'] * 9_900)} AS v FROM c.d}}"),
-    "types in a cast": PLAIN.replace(
-        "v: string", f"v: {{type: string, from: 'CAST(v AS {'array<' * 190}int{'>' * 190})'}}"
-    ),
-    "maps in a cast": _cast(f"{'map<int,' * 190}int{'>' * 190}"),
-    "a deep type": _of_type("array<" * 15_000 + "int" + ">" * 15_000),
-    "fields of one name": _of_type(f"struct<{','.join(['a: int'] * 12_000)}>"),
-    "fields": _of_type(f"struct<{','.join(f'a{number}: int' for number in range(3_000))}>"),
-    "quotes": _of_type("'" + "\\'" * 49_000),
-    "backticks": _of_type("``" * 49_000 + "`"),
-    "words and spaces": _of_type("a" + " " * 99_000 + "!"),
-    "spaces after a type": _of_type("int" + " " * 99_000),
-    "spaces before a type": _of_type(" " * 99_000 + "int"),
-    "with": _of_type("with " * 19_000 + "!"),
-    "comments": PLAIN.replace("{table: c.d}", f"{{path: x, format: json, schema: 'a {'COMMENT ' * 12_000}<'}}"),
-    "spaces": PLAIN.replace("{table: c.d}", f'{{path: x, format: json, schema: "a b{" " * 99_000}!"}}'),
-    "columns": PLAIN.replace("{id: int, v: string}", f"[{'a, ' * 20_000}b]"),
-    "wrong columns": PLAIN.replace("v: string", ", ".join(f"c{number}: x" for number in range(4_000))),
-    "a name": PLAIN.replace("v: string", f"{'v' * 700_000}: string"),
-    "a table": PLAIN.replace("c.d", f"c.{'d' * 700_000}"),
-    "a literal": PLAIN.replace("v: string", f"v: {{type: string, from: \"'{'x' * 700_000}'\"}}"),
-    "a description": PLAIN + f"description: {'x' * 700_000}\n",
-    "a param": PLAIN + f"params: {{p: {{type: string, default: {'x' * 700_000}}}}}\n",
-    "the name of a param": PLAIN + f"params: {{{'p' * 700_000}: string}}\n",
-    "a megabyte": PLAIN + "# x\n" * 300_000,
-}
-
-
-@pytest.mark.parametrize("what", LONG)
-def test_long_text_is_read_in_time(what: str) -> None:
-    """Minutes or hours, if it is read as it is."""
-    with soon():
-        assert outcome(LONG[what]) in ("refused", "sql")
-
-
-@pytest.mark.parametrize("read", [_first_line, lambda text: read_models(Path("m"), _manifest(text))])
-@pytest.mark.parametrize(
-    "text", [" " * 100_000 + "x", "{{config(" * 100_000, "If necessary set " * 5_000, "\n" * 100_000]
-)
-def test_long_text_of_others_is_read_in_time(read: Any, text: str) -> None:
-    """Errors of Spark, and the queries of a project of dbt."""
-    with soon(), suppress(SpecError):
-        read(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a://" * 50_000, "a:b@" * 50_000, "a." * 100_000, "a://?" * 50_000, "https://" * 20_000 + "@",
-        "a://b:c@" * 30_000,
-    ],
-)  # fmt: skip
-def test_secrets_of_long_text_are_hidden_in_time(text: str) -> None:
-    """Each message passes through it before it is cut, with what it quotes of a spec."""
-    with soon():
-        hide_secrets(text)
-
-
-def test_brackets_of_types_are_counted_as_brackets() -> None:
-    """Those in one another alone, and no comparison."""
-    for what in ("types in a cast", "maps in a cast"):
-        assert "has more than 32 brackets in one another" in says(LONG[what])
-    many = " OR ".join(["`map` < 1 AND CAST(v AS array<map<int, struct<a: int>>>) IS NULL AND id < 3"] * 40)
-    render(load_spec_text(PLAIN.replace("{table: c.d}", f"{{table: c.d, where: {json.dumps(many)}}}")))
-
-
-def _manifest(query: str) -> str:
-    config = {"materialized": "scdgen", "meta": {"scdgen": {}}}
-    return json.dumps({"nodes": {"model.p.m": {"name": "m", "schema": "x", "config": config, "raw_code": query}}})
-
-
 def test_two_specs_do_not_share_a_folder(tree: Path) -> None:
     """Case aside, which two tables do not differ by."""
     for number, target in enumerate(("crm.a.b", "crm.`a.b`", "`crm.a`.b", "`crm.a.b`", "crm.`a%2Eb`")):
@@ -636,20 +510,6 @@ def test_spec_of_a_case_is_a_yaml_file(name: str, tmp_path: Path, capsys: pytest
     assert (stop.value.code, "KEPT_SECRET" in found.err, found.err.count("\n")) == (2, False, 1), found.err
 
 
-def test_long_cells_and_schemas_are_read_in_time() -> None:
-    spaces = " " * 60_000
-    with soon():
-        for text in (f"a{spaces}b | c", f"'a'{spaces}b", f"{spaces}x", "'" * 60_000, " '" * 30_000, "a|" * 30_000):
-            with suppress(CaseError):
-                parse_block(f"id\n{text}")
-        types = ", ".join(f"c{number} int" for number in range(60_000))
-        for schema in (types, "a decimal(1, 2), " * 20_000 + "b int", "(," * 60_000, "a int" + "," * 60_000):
-            with suppress(CaseError):
-                _types("schema", schema)
-    assert parse_block("a | b\n x  y | ' z ' ").rows == (("x  y", " z "),)
-    assert _types("schema", "a decimal(1, 2), b int") == {"a": "decimal(1, 2)", "b": "int"}
-
-
 def test_junit_makes_no_folder_through_a_link(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -738,19 +598,6 @@ def test_bytes_of_generated_files_are_compared(tree: Path, capsys: pytest.Captur
         assert run("generate", "--check", "specs") == 1
         assert said in capsys.readouterr().out
         assert run("generate", "specs") == 0 and merge.read_bytes() == good
-
-
-@pytest.mark.parametrize("name", ["merge.sql", "spec.json"])
-def test_huge_generated_file_is_not_read(name: str, tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("generate", "specs") == 0
-    with Path("generated/a.b", name).open("r+b") as file:
-        file.truncate(MOST_STORED + 1)
-    capsys.readouterr()
-    for command in ("--check", "--diff"):
-        assert run("generate", command, "specs") == 1
-        assert capsys.readouterr().err == (
-            f"generated/a.b/{name}: has more than 32,000,000 bytes; give a file with less in it\n"
-        )
 
 
 FOREIGN = [
