@@ -55,8 +55,7 @@ class Block:
                 raise CaseError(f"no column '{name}'{nearest(name, types)} (the columns: {', '.join(types)})")
         return [
             tuple(
-                None if cell is None else read_cell(cell, types[name], name)
-                for name, cell in zip(self.columns, row, strict=True)
+                c if c is None else read_cell(c, types[name], name) for name, c in zip(self.columns, row, strict=True)
             )
             for row in self.rows
         ]

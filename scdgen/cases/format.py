@@ -66,9 +66,6 @@ class Again(Model):
         return self
 
 
-_ONCE = {"why": "it is not loaded again", "off": True}
-
-
 class Batch(Model):
     """Rows to load, and the table afterwards. A join has the rows of each of its ``tables`` instead."""
 
@@ -81,7 +78,7 @@ class Batch(Model):
     table: str | None = Field(default=None, validation_alias=AliasChoices("table", "expect"))
     counts: dict[str, int] | None = None
     error: str | None = None
-    again: Annotated[Again | None, BeforeValidator(lambda given: _ONCE if given is False else given)] = None
+    again: Annotated[Again | None, BeforeValidator(lambda x: {"why": "off", "off": True} if x is False else x)] = None
 
     @model_validator(mode="after")
     def _refused(self) -> Batch:
@@ -291,8 +288,8 @@ class Case(Model):
             if given is not None:
                 with located(*place):
                     block = parse_block(given)
-                    if types is not None and (known := types()):
-                        block.typed(known)
+                    if types is not None and (kinds := types()):
+                        block.typed(kinds)
         if self._spec:
             self._check_of_file(self._spec)
 
@@ -325,8 +322,8 @@ def _label(place: Location) -> str:
     ('batch 1: rows', 'views crm.now', 'query 2: rows')
     """
     first, *rest = map(str, place)
-    if first in ("batches", "queries") and rest:
-        one = {"batches": "batch", "queries": "query"}[first]
+    one = {"batches": "batch", "queries": "query"}.get(first)
+    if one and rest:
         return ": ".join(filter(None, [f"{one} {int(rest[0]) + 1}", " ".join(rest[1:])]))
     return " ".join([first, *rest])
 

@@ -89,10 +89,7 @@ def canonical(value: Any) -> str:
 def canonical_rows(rows: Iterable[tuple[Any, ...]], kinds: Iterable[str]) -> list[tuple[Any, ...]]:
     """Return rows of an engine with :func:`canonical` in place of the nested values, by the types of the columns."""
     nested = list(map(is_nested, kinds))
-    return [
-        tuple(canonical(v) if inside and v is not None else v for v, inside in zip(row, nested, strict=True))
-        for row in rows
-    ]
+    return [tuple(canonical(v) if n and v is not None else v for v, n in zip(row, nested, strict=True)) for row in rows]
 
 
 def _plain(value: Any) -> Any:

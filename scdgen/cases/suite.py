@@ -148,7 +148,9 @@ def spark_worlds(files: Iterable[File]) -> Iterator[Open]:
     cases = [case for file in files for case in file.cases if case.mistake is None]
     # List the tables of all cases, because the session must know their catalogs.
     names = {*find_table_names(case.spec_of(batch) for case in cases for batch in case.batches)}
-    names |= {sql.split_name(name) for case in cases for given in (case, *case.batches) for name in given.tables}
+    for case in cases:
+        for tables in (case.tables, *(batch.tables for batch in case.batches)):
+            names |= set(map(sql.split_name, tables))
     with tempfile.TemporaryDirectory(prefix="scdgen-test-") as folder:
         spark = session.local_session(folder, {**FEW_ROWS, "spark.sql.session.timeZone": "UTC"})
         try:
