@@ -106,3 +106,30 @@ def _require_no_link(path: Path, root: Path | None) -> None:
 
 def _refusal(path: Path, what: str) -> SpecError:
     return SpecError([Problem(path.as_posix(), 0, 0, what)])
+
+
+def home_folder() -> Path:
+    """The user's home; without one, as in some containers, a path below which nothing exists or can be created."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path(os.devnull)
+
+
+def cache_folder() -> Path:
+    """The folder of scdgen in the user's cache. As its specification says, a relative XDG_CACHE_HOME is ignored."""
+    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (given if given.is_absolute() else home_folder() / ".cache") / "scdgen"
+
+
+def make_private(folder: Path) -> bool:
+    """Create a folder that only this user can write, and return whether it is one.
+
+    Java and Python run what the files in it hold.
+    """
+    with suppress(OSError):  # a cache is optional
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.lstat()
+        is_own = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
+        return stat.S_ISDIR(found.st_mode) and is_own
+    return False

@@ -28,22 +28,24 @@ else:
 # File -> the tables in it that lead to the options. The first file that has options counts.
 _FILES: dict[str, tuple[str, ...]] = {"scdgen.toml": (), "pyproject.toml": ("tool", "scdgen")}
 _LAST = ("remote", "warehouse", "conf", "quiet", "templates", "debug")  # in each --help
+OWN = frozenset(
+    {"check", "diff", "feed", "format", "from", "html", "infer", "limit", "out", "param", "plan", "run", "test", "to"}
+)
+"""Options that mean something else in another command, or have the name of one; no others have a variable for all."""
 _PLACES = "scdgen.places"  # in the context: (command, parameter) -> the file and the key that set it
 
 Commands = Mapping[str, click.Command]
 Defaults = dict[str, dict[str, Any]]  # command -> parameter -> value
 
 
-def prepare(commands: Commands) -> None:
+def prepare(name: str, command: click.Command) -> None:
     """Name the variables of every option, list shared options last, and let errors name the variable or the key."""
-    shared = _find_shared(commands)
-    for name, command in commands.items():
-        command.params.sort(key=lambda param: _LAST.index(param.name) + 1 if param.name in _LAST else 0)
-        command.callback = _locate_errors(command.callback)
-        for option in _list_options(command):
-            key = _name(option)
-            option.envvar = [_name_variable(name, key), *([_name_variable(key)] if key in shared else [])]
-            option.callback = _locate_errors(option.callback)
+    command.params.sort(key=lambda param: _LAST.index(param.name) + 1 if param.name in _LAST else 0)
+    command.callback = _locate_errors(command.callback)
+    for option in _list_options(command):
+        key = _name(option)
+        option.envvar = [_name_variable(name, key), *([_name_variable(key)] if key not in OWN else [])]
+        option.callback = _locate_errors(option.callback)
 
 
 def load(context: click.Context, commands: Commands) -> None:
@@ -54,7 +56,8 @@ def load(context: click.Context, commands: Commands) -> None:
     file, tables, settings = _read_settings()
     if not settings:
         return
-    shared, defaults = _find_shared(commands), {name: {} for name in commands}  # type: Any, Defaults
+    shared = {_name(option) for command in commands.values() for option in _list_options(command)} - OWN
+    defaults: Defaults = {name: {} for name in commands}
     # Remember where each default comes from, for messages.
     places: dict[tuple[str, str | None], str] = {}
 
@@ -128,15 +131,6 @@ def _name(option: click.Option) -> str:
 
 def _name_variable(*words: str) -> str:
     return "_".join(("SCDGEN", *words)).replace("-", "_").upper()
-
-
-def _find_shared(commands: Commands) -> set[str]:
-    """The options that mean the same in each command that has them."""
-    meanings: dict[str, set[str | None]] = {}
-    for command in commands.values():
-        for option in _list_options(command):
-            meanings.setdefault(_name(option), set()).add(option.help)
-    return {name for name, texts in meanings.items() if len(texts) == 1 and name not in commands}
 
 
 def _read_settings() -> tuple[str, tuple[str, ...], dict[str, Any]]:

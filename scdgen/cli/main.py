@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -125,17 +124,18 @@ _COMMANDS = {
 
 
 class _Loaded(Mapping[str, click.Command]):
-    """The commands by name; all are imported when the first one is used, because --help needs none of them."""
+    """The commands by name; each is imported when it is used, because --help and the other commands do not need it."""
 
-    @cached_property
-    def _commands(self) -> dict[str, click.Command]:
-        modules = {name: import_module(f"scdgen.cli.{module}") for name, (module, _) in _COMMANDS.items()}
-        found = {name: next(one for one in module.COMMANDS if one.name == name) for name, module in modules.items()}
-        config.prepare(found)
-        return found
+    def __init__(self) -> None:
+        self._known: dict[str, click.Command] = {}
 
     def __getitem__(self, name: str) -> click.Command:
-        return self._commands[name]
+        if name not in self._known:
+            module = import_module(f"scdgen.cli.{_COMMANDS[name][0]}")
+            command = next(one for one in module.COMMANDS if one.name == name)
+            config.prepare(name, command)
+            self._known[name] = command
+        return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(_COMMANDS)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from jinja2 import (
@@ -21,6 +24,7 @@ from jinja2 import (
     TemplateSyntaxError,
     select_autoescape,
 )
+from jinja2.bccache import Bucket, FileSystemBytecodeCache
 from jinja2.loaders import split_template_path
 from jinja2.sandbox import SandboxedEnvironment
 
@@ -28,7 +32,7 @@ from scdgen.errors import NOT_UTF8, ScdgenError, UsageError, cause_of_system, ne
 from scdgen.facts.base import Facts
 from scdgen.facts.columns import aliased, equal, named, struct
 from scdgen.model.registry import pattern_names, rules_of
-from scdgen.paths import exists, read_bytes
+from scdgen.paths import cache_folder, exists, make_private, read_bytes
 from scdgen.sql.expression import quote, text_literal
 from scdgen.sql.layout import (
     all_true,
@@ -38,6 +42,7 @@ from scdgen.sql.layout import (
     remark,
 )
 from scdgen.sql.pretty import pretty
+from scdgen.version import __version__
 
 
 @dataclass(frozen=True)
@@ -130,6 +135,28 @@ def _own() -> BaseLoader:
     return ChoiceLoader([own, *(FileSystemLoader(folder) for folder in folders if folder is not None)])
 
 
+class _Compiled(FileSystemBytecodeCache):
+    """The compiled templates of the package, in a folder that only this user can write."""
+
+    @classmethod
+    def of_user(cls) -> _Compiled | None:
+        """Return those in the user's cache; ``None`` where nothing can be kept or another user could write."""
+        folder = cache_folder() / "templates"
+        if not (make_private(folder.parent) and make_private(folder)):
+            return None
+        return cls(str(folder), f"{__version__}-{version('jinja2')}-{sys.implementation.cache_tag}-%s")
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Load a template, unless its file is damaged."""
+        with suppress(Exception):  # pickle and marshal fail in many ways
+            super().load_bytecode(bucket)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep a template, if there is room."""
+        with suppress(OSError):
+            super().dump_bytecode(bucket)
+
+
 @functools.lru_cache(maxsize=8)
 def _environment(own: str | None, _files: tuple[tuple[str, int], ...]) -> SandboxedEnvironment:
     """Cache one environment per folder and state of its files, because Jinja does not notice new files."""
@@ -141,6 +168,8 @@ def _environment(own: str | None, _files: tuple[tuple[str, int], ...]) -> Sandbo
         keep_trailing_newline=True,
         autoescape=select_autoescape(enabled_extensions=("html.j2",), default=False),
         extensions=["jinja2.ext.do"],
+        optimized=False,  # what a filter makes of a constant is not a part of a compiled template
+        bytecode_cache=None if own else _Compiled.of_user(),
     )
     environment.filters |= FILTERS
     return environment

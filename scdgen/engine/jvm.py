@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import stat
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from scdgen.errors import DEBUG, EngineError
+from scdgen.paths import cache_folder, home_folder, make_private
 from scdgen.sql.tokens import first_line
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -65,33 +65,6 @@ def find_java() -> tuple[int, str]:
     if found and number < 17:
         raise EngineError(f"Java {number} at {java} is too old for Spark 4; {INSTALL_JAVA}")
     return number, java
-
-
-def home_folder() -> Path:
-    """The user's home; without one, as in some containers, a path below which nothing exists or can be created."""
-    try:
-        return Path.home()
-    except RuntimeError:
-        return Path(os.devnull)
-
-
-def cache_folder() -> Path:
-    """The folder of scdgen in the user's cache. As its specification says, a relative XDG_CACHE_HOME is ignored."""
-    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (given if given.is_absolute() else home_folder() / ".cache") / "scdgen"
-
-
-def make_private(folder: Path) -> bool:
-    """Create a folder that only this user can write, and return whether it is one.
-
-    Java runs what the files in it name.
-    """
-    with suppress(OSError):  # a cache is optional
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.lstat()
-        is_own = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
-        return stat.S_ISDIR(found.st_mode) and is_own
-    return False
 
 
 def ivy_folder(pyspark: str) -> Path:

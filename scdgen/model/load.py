@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -93,9 +93,10 @@ def fill_joins(spec: Spec, given: Iterable[Spec] = ()) -> Spec:
         return spec
     sources, found = {}, list[tuple[Location, str]]()
     others = list(given)
+    loaded = {other.origin: other for other in others}
     for feed in joining:
         # A spec beside the file decides over a given one with the same target.
-        beside = list(_find_joined(feed))
+        beside = list(_find_joined(feed, loaded))
         known = {other.target_parts for other in beside}
         filled, problems = fill_in(feed, [*beside, *(other for other in others if other.target_parts not in known)])
         sources[feed.feed] = filled.source
@@ -107,12 +108,18 @@ def fill_joins(spec: Spec, given: Iterable[Spec] = ()) -> Spec:
     return spec.with_sources(sources)
 
 
-def _find_joined(spec: Spec) -> Iterator[Spec]:
-    """Yield the specs next to a spec's file that mention a table of its join; a spec with mistakes is left out."""
+def _find_joined(spec: Spec, loaded: Mapping[str, Spec]) -> Iterator[Spec]:
+    """Yield the specs next to a spec's file that mention a table of its join; a spec with mistakes is left out.
+
+    Those in ``loaded``, by the names of their files, are not read again.
+    """
     path = Path(spec.origin)
     tables = [sql.split_name(joined.table)[-1].lower() for joined in spec.source.join.values()]
     for other in sorted(path.parent.iterdir()):
         if other.suffix not in {".yml", ".yaml"} or other == path or is_case_file(other):
+            continue
+        if other.as_posix() in loaded:
+            yield loaded[other.as_posix()]
             continue
         with suppress(OSError, UnicodeDecodeError, SpecError):
             text = read_text(other)

@@ -101,6 +101,14 @@ def test_check_names_the_options_of_the_file(capsys: pytest.CaptureFixture[str])
     assert run(capsys, "generate", "t.yml") == (0, "", ""), "only where it decides about a check"
 
 
+def test_options_with_several_meanings_have_no_variable_for_all() -> None:
+    meanings: dict[str, set[str | None]] = {}
+    for command in cli.commands.values():
+        for option in config._list_options(command):
+            meanings.setdefault(config._name(option), set()).add(option.help)
+    assert {name for name, texts in meanings.items() if len(texts) > 1 or name in cli.commands} == config.OWN
+
+
 @pytest.mark.parametrize("name", cli.commands)
 def test_every_option_has_a_variable_and_a_key(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     command = cli.commands[name]

@@ -17,8 +17,9 @@ from scdgen import load_spec_text
 from scdgen.cli.options import EngineOptions, find_size, open_runner
 from scdgen.compile.render import Compiler
 from scdgen.engine.doctor import check_jars
-from scdgen.engine.jvm import FEW_ROWS, JAVA_OPTIONS, QUICK, JarList, cache_folder, ivy_folder
+from scdgen.engine.jvm import FEW_ROWS, JAVA_OPTIONS, QUICK, JarList, ivy_folder
 from scdgen.engine.session import register_tables
+from scdgen.paths import cache_folder
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import re
 import types
 import typing
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import pytest
@@ -23,7 +24,7 @@ import scdgen.stored
 from scdgen import SpecError
 from scdgen.cli.timeline import Page
 from scdgen.compile import queries
-from scdgen.compile.render import environment
+from scdgen.compile.render import _environment, environment
 from scdgen.facts.base import Facts, Head
 from scdgen.facts.built import Source
 from scdgen.facts.checks import Checks
@@ -334,3 +335,30 @@ def test_built_in_check_names_are_reserved() -> None:
             check.name for check in pattern_of(spec).checks(Source.of(spec)).built_in
         )
     assert used == {name: set(rules_of(name).check_names) for name in used} and len(used) > 1
+
+
+def test_compiled_templates_are_kept_where_only_the_user_can_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compile_create(cache: Path) -> list[str]:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+        _environment.cache_clear()
+        environment().get_template("scd2/merge.sql.j2")
+        _environment.cache_clear()
+        folder = cache / "scdgen" / "templates"
+        return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+
+    names = compile_create(tmp_path / "new")
+    assert names and (tmp_path / "new" / "scdgen" / "templates").stat().st_mode & 0o777 == 0o700
+    # A damaged file is written anew.
+    damaged = tmp_path / "new" / "scdgen" / "templates" / names[0]
+    damaged.write_bytes(damaged.read_bytes()[:40])
+    assert compile_create(tmp_path / "new") == names and damaged.stat().st_size > 40
+    # A folder that others can write is not used, nor is a link or what cannot be made.
+    (tmp_path / "shared" / "scdgen" / "templates").mkdir(parents=True)
+    (tmp_path / "shared" / "scdgen" / "templates").chmod(0o777)
+    (tmp_path / "link" / "scdgen").mkdir(parents=True, mode=0o700)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link" / "scdgen" / "templates").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "file").write_text("")
+    assert [compile_create(tmp_path / name) for name in ("shared", "link", "file")] == [[], [], []]
