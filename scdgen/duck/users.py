@@ -41,7 +41,7 @@ _EXACT = {"INT": _SMALL, "BIGINT": {*_SMALL, exp.DType.BIGINT}, "TIMESTAMP": _IN
 _LITERALS: dict[str, tuple[str, Callable[[exp.Literal], bool]]] = {
     "'...'": ("texts than literals", lambda given: given.is_string and given.name != ""),
     "pattern": ("patterns than literals without a backslash", lambda given: given.is_string and "\\" not in given.name),
-    "form": ("patterns than " + ", ".join(FORMS), lambda given: given.name in FORMS),
+    "form": ("patterns", lambda given: given.name in FORMS),
     "0..": ("numbers than literals from 0 on", lambda given: given.is_int),
     "1..": ("numbers than literals from 1 on", lambda given: given.is_int and given.name != "0"),
     "0..12": ("places than 0 to 12", lambda given: given.is_int and int(given.name) <= 12),
@@ -363,6 +363,8 @@ class _Types:
             if word in _LITERALS:
                 wanted, test = _LITERALS[word]
                 if not isinstance(value, exp.Literal) or not test(value):
+                    if word == "form":
+                        raise UnknownError(f"the pattern {value.name}")
                     raise UnknownError(f"{name} with other {wanted}")
                 continue
             kind = self._type(value)
