@@ -62,7 +62,7 @@ _OPERATORS: dict[type[exp.Expr], tuple[str, list[str]]] = {
     exp.Neg: ("arithmetic", ["number"]),
 }
 _CLAUSES = (exp.From, exp.With, exp.CTE, exp.Group, exp.Order, exp.Limit)
-_NAMES = (exp.Table, exp.TableAlias, exp.Identifier, exp.WindowSpec, exp.Star)
+_NAMES = (exp.TableAlias, exp.Identifier, exp.WindowSpec, exp.Star)
 _TEXT, _INT, _BIGINT, _FLOAT, _DOUBLE, _DECIMAL, _DATE, _TIMESTAMP, _BOOLEAN, _NULL, _INTERVAL = map(
     exp.DataType.build,
     ("text", "int", "bigint", "float", "double", "decimal", "date", "timestamp", "boolean", "null", "interval"),
@@ -213,9 +213,10 @@ class _Types:
             case exp.Values():
                 for column in zip(*map(_cells, node.expressions), strict=False):
                     self._require("VALUES", ["same"] * len(column), column)
-            case exp.Table(this=exp.Anonymous() as called):
-                for part in called.expressions:
-                    self.visit(part)
+            case exp.Table():
+                for part in (*getattr(node.this, "expressions", ()), *node.iter_expressions()):
+                    if part is not node.this:
+                        self.visit(part)
             case _ if isinstance(node, _CLAUSES):
                 for part in node.iter_expressions():
                     self.visit(part)
@@ -235,7 +236,7 @@ class _Types:
                 return _DATE
             case exp.CurrentTimestamp(this=None):
                 return _TIMESTAMP
-            case exp.Star() | exp.Column(this=exp.Star()):
+            case exp.Star() | exp.Column(this=exp.Star()) | exp.Identifier():
                 return None
             case exp.Column():
                 return self._type_of_column(node)

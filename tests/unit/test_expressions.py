@@ -90,6 +90,8 @@ TYPES = {"n": "int", "f": "float", "s": "text", "t": "timestamp", "d": "date", "
         ("SAFE_CAST(s AS INT)", "the function SAFE_CAST"),
         ("EXISTS(a, x -> x > 1)", "EXISTS"),
         ("(SELECT ARG_MAX(s, t) FROM r)", "the function ARG_MAX"),
+        ("SELECT n FROM (r JOIN q ON n = s)", "a cast between a number and text that is not written"),
+        ("SELECT n FROM r QUALIFY ROW_NUMBER() OVER (ORDER BY n) = 1", "Qualify"),
         ("b = (n IN (SELECT x FROM r))", "IN of a query that is not a condition for rows"),
     ],
 )
