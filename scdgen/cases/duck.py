@@ -56,6 +56,10 @@ class DuckWorld:
         kinds = {name: _kind_of(kind) for name, kind in types.items()}
         return kinds, canonical_rows(rows, kinds.values())
 
+    def require_known(self, spec: Spec, query: str) -> None:
+        """See :class:`scdgen.cases.play.World`."""
+        self.database.require_known(spec, query)
+
     def columns(self, name: str) -> list[str]:
         return list(self.database.columns(name))
 

@@ -73,6 +73,9 @@ class World(Protocol):
     def read(self, query: str) -> tuple[dict[str, str], list[Row]]:
         """Return the rows of a query, and the type of each column in the words of cells."""
 
+    def require_known(self, spec: Spec, query: str) -> None:
+        """Raise ``UnknownError`` for a query of a case for which the engine may have other values than Spark."""
+
     def columns(self, name: str) -> list[str]:
         """Return the columns of a table; none if it does not exist."""
 
@@ -124,6 +127,7 @@ def play(case: Case, world: World, repeat: Repeat = "every", checks: Checks = "e
         table.put_all({}, case.facts)
         world.execute(render_statements(table.spec, _COMPILER).lookups.texts)
     for query in case.queries:
+        world.require_known(table.spec, query.sql)
         table.compare(query.sql.strip(), query.rows, query.sql)
     for name, text in case.views.items():
         table.expect(f"view {name}", text, name)

@@ -55,6 +55,9 @@ class SparkWorld:
         kinds = {name: kind.partition("<")[0] if is_nested(kind) else kind for name, kind in frame.dtypes}
         return kinds, canonical_rows(collect(frame), kinds.values())
 
+    def require_known(self, spec: Spec, query: str) -> None:
+        """See :class:`scdgen.cases.play.World`."""
+
     def columns(self, name: str) -> list[str]:
         table = sql.quote_parts(sql.split_name(name))
         return list(self.spark.table(table).columns) if self.spark.catalog.tableExists(table) else []

@@ -21,7 +21,7 @@ from scdgen.compile.steps import Existing, Part, Step, list_steps
 from scdgen.duck.known import UnknownError
 from scdgen.duck.rules import Times
 from scdgen.duck.translate import Translator
-from scdgen.duck.users import require_known_spec
+from scdgen.duck.users import require_known_query, require_known_spec
 from scdgen.errors import DataError, EngineError
 from scdgen.facts.row_rules import left_out
 from scdgen.facts.sequence import SEQUENCE
@@ -211,6 +211,10 @@ class Database:
                     if node.this == exp.DType.TIMESTAMPNTZ:
                         node.set("this", exp.DType.TIMESTAMPTZ)
         return found
+
+    def require_known(self, spec: Spec, query: str) -> None:
+        """Raise :class:`UnknownError` for a query of a user that may have other values here than on Spark."""
+        require_known_query(spec, self._find_types, query)
 
     def create_schema(self, name: str) -> None:
         """Create the schema of a table, if its name has one."""

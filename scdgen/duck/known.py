@@ -1,4 +1,4 @@
-"""What may be translated: the nodes of the syntax tree whose results were compared with Spark's.
+"""What may be translated: the functions that a user's SQL may call, and the nodes of the syntax tree of any SQL.
 
 Everything else is refused by default, because what DuckDB computes instead may look right.
 """
@@ -6,67 +6,150 @@ Everything else is refused by default, because what DuckDB computes instead may 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from scdgen.errors import UsageError
 
-# The names of sqlglot's classes. Some have a rule in rules.py that refuses certain arguments.
-_VALUES = """
-    Abs Add AddMonths And Array ArrayCompact ArrayContains ArraySize Between Boolean Bracket Case Cast Ceil Coalesce
-    Column Concat ConcatWs Contains CurrentDate CurrentTimestamp DPipe DataType DataTypeParam DateDiff Day DayOfYear
-    Div Dot EQ EndsWith Floor GT GTE Greatest Hour ILike Identifier If In Interval Is JSONExtractScalar JSONPath
-    JSONPathKey JSONPathRoot JSONPathSubscript LT LTE LastDay Least Left Length Like Literal Lower MD5 Minute Mod
-    Month Mul NEQ Neg Not Null NullSafeEQ NullSafeNEQ Nullif Nvl2 Or Pad Paren PropertyEQ Quarter RegexpExtract
-    RegexpLike RegexpReplace RegexpSplit Replace Right Round SHA SHA2 Second SplitPart StartsWith StrPosition
-    StrToMap StrToTime Struct Sub Substring TimeStrToTime TimeToStr TimestampTrunc Translate Trim TryCast
-    TsOrDsAdd TsOrDsToDate UnixDate UnixMicros Upper Var VarMap WeekOfYear Year
+# Topic -> the functions whose translation gives Spark's value, whatever the values, after their parameters and result.
+# A parameter is a kind of values (`text`, ...), a type, a literal ('...' is not empty, 0.. is a number from there on),
+# `same` for values of one kind, or `plain` for such without others inside. With ? it may be left out, with + it may be
+# repeated.
+_FUNCTIONS = {
+    "text": """
+        (text) STRING: LOWER LTRIM MD5 RTRIM TRIM UPPER
+        (text) INT: LENGTH
+        (text+) STRING: CONCAT
+        ('...', text+) STRING: CONCAT_WS
+        (text, text) BOOLEAN: CONTAINS ENDSWITH STARTSWITH
+        (text, 0..) STRING: LEFT RIGHT SHA2
+        (text, 1.., 0..?) STRING: SUBSTR SUBSTRING
+        (text, 0.., '...') STRING: LPAD
+        (text, '...', text) STRING: REGEXP_REPLACE REPLACE
+        (text, '...', 0..?) STRING: REGEXP_EXTRACT
+        (text, '...') ARRAY<STRING>: SPLIT
+        (text, path) STRING: GET_JSON_OBJECT
+    """,
+    "numbers": """
+        (number) same: ABS
+        (number) BIGINT: CEIL FLOOR
+        (number, 0..12?) same: ROUND
+    """,
+    "dates and times": """
+        (time) INT: DAY HOUR MINUTE MONTH QUARTER SECOND YEAR
+        (time) DATE: LAST_DAY
+        (time, INT) DATE: ADD_MONTHS DATE_ADD DATE_SUB
+        (time, time) INT: DATEDIFF
+        (unit, time) TIMESTAMP: DATE_TRUNC
+        (any, form) STRING: DATE_FORMAT
+        (any) DATE: DATE TO_DATE
+        (any) TIMESTAMP: TO_TIMESTAMP
+        (text, form) DATE: TO_DATE
+        (text, form) TIMESTAMP: TO_TIMESTAMP
+        (BIGINT) TIMESTAMP: TIMESTAMP_MILLIS TIMESTAMP_SECONDS
+        (TIMESTAMP) BIGINT: UNIX_MICROS
+        () DATE: CURRENT_DATE
+        () TIMESTAMP: CURRENT_TIMESTAMP
+    """,
+    "choices": """
+        (same+) same: COALESCE
+        (same, same) same: IFNULL NVL
+        (plain, plain) same: NULLIF
+        (plain+) same: GREATEST LEAST
+        (boolean, same+) same: IF
+    """,
+    "values with others inside": """
+        (same+) array: ARRAY
+        (array) same: ARRAY_COMPACT
+        (array) INT: SIZE
+        (any+) any: MAP NAMED_STRUCT STRUCT
+        (text, sign, sign) any: STR_TO_MAP
+    """,
+    "groups and windows": """
+        (any+) BIGINT: COUNT
+        (boolean) BIGINT: COUNT_IF
+        (number) sum: SUM
+        (plain) same: MAX MIN
+        (any, plain) same: MAX_BY
+        (any, 0..?) same: LAG LEAD
+        () INT: ROW_NUMBER
+    """,
+}
+# The other nodes of a tree, by the names of sqlglot's classes.
+_NODES = """
+    Abs Add AddMonths Alias And AnyValue ArgMax ArgMin Array ArrayCompact ArrayContains ArrayDistinct ArrayExcept
+    ArraySize ArraySort ArrayToString ArrayUniqueAgg Between Boolean Bracket CTE Case Cast Ceil CheckColumnConstraint
+    Coalesce Column ColumnConstraint ColumnDef Concat ConcatWs Contains Count CountIf Create CurrentDate
+    CurrentTimestamp CurrentTimezone DPipe DataType DataTypeParam DateDiff Day Distinct Distribute Div Dot EQ EndsWith
+    Exists Explode Filter FirstValue Floor From GT GTE Greatest Group Having Hour ILike Identifier If IgnoreNulls In
+    Insert Interval Is JSONExtractScalar JSONFormat JSONPath JSONPathKey JSONPathRoot JSONPathSubscript Join LT LTE
+    Lag Lambda LastDay LastValue Lateral Lead Least Left Length Like Limit Literal LogicalAnd LogicalOr Lower MD5
+    MapFromEntries MapKeys Max Merge Min Minute Mod Month Mul NEQ Neg Not NotNullColumnConstraint Null NullSafeEQ
+    NullSafeNEQ Nullif OptionsProperty Or Order Ordered Pad Paren Posexplode Properties Property PropertyEQ Quarter
+    Rank RegexpExtract RegexpLike RegexpReplace RegexpSplit Replace Return Right Round RowNumber SHA2 Schema Second
+    Select SortArray Stack Star StartsWith StrToDate StrToMap StrToTime Struct Sub Subquery Substring Sum Table
+    TableAlias TemporaryProperty TimeStrToTime TimeToStr TimestampTrunc Transform Trim TryCast TsOrDsAdd TsOrDsToDate
+    Tuple Typeof Union UnixDate UnixMicros Update Upper UserDefinedFunction Uuid Values Var VarMap When Whens Where
+    Window WindowSpec With Year
 """
-_QUERIES = """
-    Alias AnyValue ArgMax ArgMin CTE Count CountIf Distinct Exists Explode Filter FirstValue From Group Having
-    IgnoreNulls Join Lag LastValue Lateral Lead Limit LogicalAnd LogicalOr Max Min Order Ordered Rank
-    RowNumber Select Star Subquery Sum Table TableAlias Tuple Union Values Where Window WindowSpec With
-"""
-_TEMPLATES = """
-    ArrayDistinct ArrayExcept ArraySort ArrayToString ArrayUniqueAgg CheckColumnConstraint ColumnConstraint ColumnDef
-    Create CurrentTimezone Distribute Insert JSONFormat Lambda MapFromEntries MapKeys Merge NotNullColumnConstraint
-    OptionsProperty Properties Property Posexplode Return Schema SortArray Stack StrToDate TemporaryProperty Transform
-    Typeof Update UserDefinedFunction Uuid When Whens
-"""
-USERS = frozenset((_VALUES + _QUERIES).split())
-"""What a user's expression may have."""
-GENERATED = USERS | frozenset(_TEMPLATES.split())
-"""What the templates write besides."""
-_CALLED = {"RAISE_ERROR", "MAP_ENTRIES", "XXHASH64"}
+_NAMES = frozenset(_NODES.split())
 EPOCHS = {"TIMESTAMP_SECONDS": 1_000_000, "TIMESTAMP_MILLIS": 1_000}
 """Functions of a number since 1970, which sqlglot does not know -> microseconds per unit."""
-# As Spark spells them: sqlglot also reads functions of other engines, such as IFF.
-_CALLS = """
-    ABS ADD_MONTHS ARRAY ARRAY_COMPACT ARRAY_CONTAINS ARRAY_SIZE BOOLEAN CAST CEIL CEILING CHARACTER_LENGTH
-    CHAR_LENGTH COALESCE CONCAT CONCAT_WS CONTAINS CURRENT_DATE CURRENT_TIMESTAMP DATE DATEDIFF DATE_ADD DATE_DIFF
-    DATE_FORMAT DATE_SUB DATE_TRUNC DAY DAYOFYEAR DOUBLE ENDSWITH FLOAT FLOOR GET_JSON_OBJECT GREATEST HOUR IF
-    IFNULL INSTR INT LAST_DAY LCASE LEAST LEFT LEN LENGTH LOCATE LOWER LPAD LTRIM MAP MD5 MINUTE MOD MONTH
-    NAMED_STRUCT NOW NULLIF NVL NVL2 POSITION QUARTER REGEXP_EXTRACT REGEXP_LIKE REGEXP_REPLACE REPLACE RIGHT ROUND
-    RPAD RTRIM SECOND SHA SHA1 SHA2 SIZE SPLIT SPLIT_PART STARTSWITH STRING STRUCT STR_TO_MAP SUBSTR SUBSTRING
-    TIMESTAMP TIMESTAMP_MILLIS TIMESTAMP_SECONDS TO_DATE TO_TIMESTAMP TRANSLATE TRIM TRY_CAST UCASE UNIX_DATE
-    UNIX_MICROS UPPER WEEKOFYEAR YEAR
-"""
-_CALLS_OF_QUERIES = """
-    ANY_VALUE BOOL_AND BOOL_OR COUNT COUNT_IF EXPLODE FIRST_VALUE LAG LAST_VALUE LEAD MAX MAX_BY MIN MIN_BY RANK
-    ROW_NUMBER SUM
-"""
-_WORDS = """
-    ALL AND AS BETWEEN BY CASE CHAR DEC DECIMAL DISTINCT DIV ELSE EXCEPT EXISTS FILTER FROM HAVING IN INTERVAL IS JOIN
-    LATERAL LIKE LIMIT NOT NUMERIC ON OR OVER RLIKE SELECT THEN UNION USING VALUES VARCHAR WHEN WHERE
-"""
-NAMES = frozenset((_CALLS + _CALLS_OF_QUERIES).split())
-"""The functions that a user's expression may call."""
-WORDS = frozenset(_WORDS.split())
-"""What may stand before a parenthesis without being a call."""
+_CALLED = {"RAISE_ERROR", "MAP_ENTRIES", "XXHASH64", *EPOCHS}
+UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
+"""What DATE_TRUNC and intervals take."""
+FORMS = [
+    *("yyyy-MM-dd", "yyyy/MM/dd", "yyyyMMdd", "dd.MM.yyyy", "dd/MM/yyyy", "dd-MM-yyyy", "MM/dd/yyyy", "MM-dd-yyyy"),
+    *("d.M.yyyy", "M/d/yyyy", "yyyy-MM", "yyyyMM", "yyyy-MM-dd HH:mm", "yyyy-MM-dd HH:mm:ss", "yyyyMMddHHmmss"),
+    *("yyyy-MM-dd HH:mm:ss.SSSSSS", "dd.MM.yyyy HH:mm", "dd.MM.yyyy HH:mm:ss", "dd/MM/yyyy HH:mm:ss"),
+    *("MM/dd/yyyy HH:mm:ss", "MM/dd/yyyy hh:mm:ss a"),
+]
+"""The patterns of dates and times that both read and write alike."""
 TIME_TEXT = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d(\.\d{1,6})?)?)?")
 """A date or a time that both engines read alike."""
 JSON_PATH = re.compile(r"\$(\.\w+|\[\d+\])+")
 """The path of a field of JSON that both read alike."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The parameters of a function, as the list above writes them, and the type of its result."""
+
+    parameters: tuple[str, ...]
+    result: str
+
+    def fit(self, number: int) -> list[str] | None:
+        """Return a parameter for each of so many arguments, or None if it does not take so many.
+
+        >>> Signature(("boolean", "same+"), "same").fit(3), Signature(("text", "0..?"), "STRING").fit(3)
+        (['boolean', 'same', 'same'], None)
+        """
+        given = list(self.parameters)
+        if given and given[-1].endswith("+"):
+            given += given[-1:] * (number - len(given))
+        least = sum(not one.endswith("?") for one in given)
+        return [one.rstrip("?+") for one in given[:number]] if least <= number <= len(given) else None
+
+
+TOPICS: dict[str, list[str]] = {}
+"""Topic -> its functions."""
+FUNCTIONS: dict[str, list[Signature]] = {}
+"""Function -> what it may be called with."""
+for _topic, _lines in _FUNCTIONS.items():
+    for _parameters, _result, _names in re.findall(r"\((.*)\) (\S+): (.*)", _lines):
+        for _name in _names.split():
+            FUNCTIONS.setdefault(_name, []).append(Signature(tuple(filter(None, _parameters.split(", "))), _result))
+            if _name not in TOPICS.setdefault(_topic, []):
+                TOPICS[_topic].append(_name)
+
+
+_WORDS = """
+    ALL AND AS BETWEEN BY CASE CAST CHAR DEC DECIMAL DISTINCT DIV ELSE EXCEPT EXISTS FILTER FROM HAVING IN INTERVAL IS
+    JOIN LATERAL LIKE LIMIT NOT NUMERIC ON OR OVER RLIKE SELECT THEN TRY_CAST UNION USING VALUES VARCHAR WHEN WHERE
+"""
+WORDS = frozenset(_WORDS.split())
+"""What may stand before a parenthesis without being a call."""
 
 
 class UnknownError(UsageError):
@@ -81,12 +164,11 @@ class UnknownError(UsageError):
         self.what = what
 
 
-def require_known(node: exp.Expr, names: frozenset[str] = GENERATED) -> None:
-    """Raise :class:`UnknownError` for a node that may not be translated; ``names`` are those that may be."""
+def require_known(node: exp.Expr) -> None:
+    """Raise :class:`UnknownError` for a node of generated SQL that may not be translated."""
     if isinstance(node, exp.Anonymous):
         is_table = isinstance(node.parent, exp.Table)  # views.as_of is a macro
-        known = EPOCHS.keys() if names is USERS else _CALLED | EPOCHS.keys()
-        if not is_table and node.name.upper() not in known:
+        if not is_table and node.name.upper() not in _CALLED:
             raise UnknownError(f"the function {node.name}")
-    elif type(node).__name__ not in names:
+    elif type(node).__name__ not in _NAMES:
         raise UnknownError(node.sql_name() if isinstance(node, exp.Func) else type(node).__name__)

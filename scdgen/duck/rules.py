@@ -5,7 +5,6 @@ The doctests show Spark's text and that of DuckDB.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from sqlglot.dialects.databricks import Databricks
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.annotate_types import annotate_types
 
-from scdgen.duck.known import EPOCHS, JSON_PATH, TIME_TEXT, UnknownError, require_known
+from scdgen.duck.known import EPOCHS, TIME_TEXT, UnknownError, require_known
 from scdgen.model.spec import QUERY
 from scdgen.sql.tokens import DIALECT
 
@@ -27,7 +26,6 @@ _TIMES = {exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ, ex
 _UNKNOWN_TYPES = {exp.DType.VARIANT, exp.DType.OBJECT, exp.DType.INTERVAL}
 _SIZED = {exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.NCHAR, exp.DType.BPCHAR}
 _DAYS = {"DAY", "WEEK", "MONTH", "QUARTER", "YEAR"}
-_TRUNCATED = {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"}
 _MICROS = "'yyyy-MM-dd HH:mm:ss.SSSSSS'"
 # The options of TO_JSON -> how it writes times.
 _JSON_FORMS = {
@@ -39,26 +37,16 @@ _JSON_FORMS = {
         for zone in ("", ", 'timeZone', 'UTC'")
     },
 }
-# Parts of a pattern of times, and the texts that Spark reads with them; the second ones only write.
-_READ = {
-    "%Y": r"[0-9]{4}", "%m": r"[0-9]{2}", "%-m": r"[0-9]{1,2}", "%d": r"[0-9]{2}", "%-d": r"[0-9]{1,2}",
-    "%H": r"[0-9]{2}", "%I": r"[0-9]{2}", "%-I": r"[0-9]{1,2}", "%M": r"[0-9]{2}", "%S": r"[0-9]{2}",
-    "%f": r"[0-9]{1,6}", "%p": r"[AaPp][Mm]",
-}  # fmt: skip
-_WRITTEN = {"%y", "%b", "%B", "%a", "%A"}
-# Parts of the same letter in Spark: one after the other, they were a longer row of it, such as ddd or yyyyyy.
-_LETTERS = {"%-m": "%m", "%b": "%m", "%B": "%m", "%-d": "%d", "%-I": "%I", "%y": "%Y", "%A": "%a"}
+# Parts of a pattern of times -> the texts that Spark reads with them.
+_READ = {"%Y": "[0-9]{4}", "%-m": "[0-9]{1,2}", "%-d": "[0-9]{1,2}", "%f": "[0-9]{1,6}", "%p": "[AaPp][Mm]"}
 
 
 class Reader(Databricks):
-    """The dialect of the generated SQL, with the letters of patterns of times that have a counterpart.
-
-    sqlglot reads Spark's YYYY and y as the year, too, and copies other letters.
-    """
+    """The dialect of the generated SQL, with the letters of the patterns of times that are known."""
 
     TIME_MAPPING = {  # noqa: RUF012
-        "yyyy": "%Y", "yy": "%y", "MMMM": "%B", "MMM": "%b", "MM": "%m", "M": "%-m", "dd": "%d", "d": "%-d", "HH": "%H",
-        "hh": "%I", "h": "%-I", "mm": "%M", "ss": "%S", "SSSSSS": "%f", "a": "%p", "E": "%a", "EEEE": "%A", "%": "%%",
+        "yyyy": "%Y", "MM": "%m", "M": "%-m", "dd": "%d", "d": "%-d", "HH": "%H", "hh": "%I", "mm": "%M", "ss": "%S",
+        "SSSSSS": "%f", "a": "%p",
     }  # fmt: skip
 
 
@@ -177,34 +165,19 @@ def _add_interval(node: exp.Add | exp.Sub, times: Times) -> exp.Expr:
 
 
 def _read_pattern(node: exp.Expr) -> exp.Expr:
-    r"""A pattern of times reads and writes only its own form; sqlglot copies the parts that it does not know as text.
+    r"""A pattern of times reads and writes only its own form; which ones are known, the list of functions says.
 
-    >>> show("SELECT TO_DATE(a, 'dd.MM.yyyy'), DATE_FORMAT(DATE '2024-01-01', 'yyyyMMdd')")
-    SELECT CAST(_SPARK_PARSE(a, '%d.%m.%Y', '[0-9]{2}\.[0-9]{2}\.[0-9]{4}') AS DATE), STRFTIME(_SPARK_DATED(CAST(_SPARK_INSTANT(CAST('2024-01-01' AS DATE), FALSE) AS TIMESTAMP)), '%Y%m%d')
-    >>> show("SELECT DATE_FORMAT(b, 'Q')")
-    Traceback (most recent call last):
-    scdgen.duck.known.UnknownError: the pattern Q: use --engine spark
+    >>> show("SELECT TO_DATE(a, 'dd.MM.yyyy'), DATE_FORMAT(a, 'yyyyMMdd')")
+    SELECT CAST(_SPARK_PARSE(a, '%d.%m.%Y', '[0-9]{2}\.[0-9]{2}\.[0-9]{4}') AS DATE), STRFTIME(_SPARK_DATED(CAST(_SPARK_INSTANT(a, FALSE) AS TIMESTAMP)), '%Y%m%d')
     """  # noqa: E501
     form = node.args.get("format")
     to_date = "Date" in type(node).__name__
     if form is None:
         return _cast(exp.Cast(this=node.this, to=exp.DataType.build("date" if to_date else "timestamp")))
-    parts = re.split(r"(%-?.)", form.name)
-    writes = isinstance(node, exp.TimeToStr)
-    # Refuse letters that DuckDB reads in another way, or not at all.
-    unknown = set(parts[1::2]) - _READ.keys() - (_WRITTEN if writes else set())
-    if not form.is_string or unknown or re.search(r"[A-Za-z'\[\]]", "".join(parts[::2])):
-        raise UnknownError(f"the pattern {form.name}")
-    # sqlglot cuts a run of too many equal letters into two parts.
-    letters = [(_LETTERS.get(part, part), after) for part, after in zip(parts[1::2], parts[2::2], strict=True)]
-    if any(one == other and not between for (one, between), (other, _) in itertools.pairwise(letters)):
-        raise UnknownError(f"the pattern {form.name}, which has a letter too often")
-    if writes:
+    if isinstance(node, exp.TimeToStr):
         node.set("this", call("_spark_dated", node.this))
         return node
-    if "%Y" not in parts:
-        raise UnknownError(f"the pattern {form.name}, which has no year")
-    read = "".join(_READ.get(part) or re.escape(part) for part in parts)
+    read = re.sub(r"%-?.|\.", lambda part: _READ.get(part[0], "[0-9]{2}" if part[0] != "." else r"\."), form.name)
     parsed = call("_spark_parse", node.this, form, exp.Literal.string(read))
     return exp.cast(parsed, "date") if to_date else parsed
 
@@ -300,15 +273,6 @@ def _called(node: exp.Anonymous) -> exp.Expr:
     return call("error", *node.expressions) if name == "RAISE_ERROR" else node
 
 
-def _any_value(node: exp.AnyValue) -> exp.Expr:
-    """ANY_VALUE may be NULL; DuckDB's looks for another value.
-
-    >>> show("SELECT ANY_VALUE(a)")
-    SELECT FIRST(a)
-    """
-    return call("first", node.this)
-
-
 def _count_if(node: exp.CountIf) -> exp.Expr:
     """COUNT_IF of no rows is 0; in DuckDB it is NULL.
 
@@ -382,56 +346,6 @@ def _order(node: exp.Order) -> exp.Expr:
     return exp.Order(expressions=terms)
 
 
-def _divide(node: exp.Div) -> exp.Expr:
-    """A division by zero is an error; in DuckDB it is NULL.
-
-    >>> show("SELECT a / b")
-    SELECT _SPARK_DIVIDE(a, b)
-    """
-    return call("_spark_divide", node.this, node.expression)
-
-
-def _remainder(node: exp.Mod) -> exp.Expr:
-    """A remainder of a division by zero is an error; in DuckDB it is NULL, or not a number.
-
-    >>> show("SELECT a % b")
-    SELECT _SPARK_REST(a, b)
-    """
-    return call("_spark_rest", node.this, node.expression)
-
-
-def _contains(node: exp.ArrayContains) -> exp.Expr:
-    """ARRAY_CONTAINS is NULL where a NULL may be the value.
-
-    >>> show("SELECT ARRAY_CONTAINS(a, 1)")
-    SELECT _SPARK_CONTAINS(a, 1)
-    """
-    if isinstance(node.expression, exp.Null):
-        raise UnknownError("ARRAY_CONTAINS of NULL")
-    return call("_spark_contains", node.this, node.expression)
-
-
-def _distinct(node: exp.ArrayDistinct) -> exp.Expr:
-    """ARRAY_DISTINCT keeps the order and a NULL.
-
-    >>> show("SELECT ARRAY_DISTINCT(a)")
-    SELECT _SPARK_DISTINCT(a)
-    """
-    return call("_spark_distinct", node.this)
-
-
-def _field(node: exp.JSONExtractScalar) -> exp.Expr:
-    """GET_JSON_OBJECT of one field; a text that is not JSON may have one in Spark.
-
-    >>> show("SELECT GET_JSON_OBJECT(a, '$.b')")
-    SELECT _SPARK_FIELD(a, '$.b')
-    """
-    path = node.expression.sql("duckdb").strip("'")
-    if not JSON_PATH.fullmatch(path):
-        raise UnknownError(f"GET_JSON_OBJECT with {path}")
-    return call("_spark_field", node.this, exp.Literal.string(path))
-
-
 def _as_date(node: exp.Expr) -> exp.Expr:
     """DATE_ADD and ADD_MONTHS give dates; in DuckDB timestamps. A text is one as in a cast.
 
@@ -442,83 +356,7 @@ def _as_date(node: exp.Expr) -> exp.Expr:
     return exp.cast(node.copy(), "date")
 
 
-def _substring(node: exp.Substring) -> exp.Expr:
-    """SUBSTRING from 0 takes one letter more in Spark.
-
-    >>> show("SELECT SUBSTRING(a, 0, 1)")
-    Traceback (most recent call last):
-    scdgen.duck.known.UnknownError: SUBSTRING with other places than numbers from 1 on: use --engine spark
-    """
-    if not _is_number(node.args["start"], 1) or not _is_number(node.args.get("length"), 0):
-        raise UnknownError("SUBSTRING with other places than numbers from 1 on")
-    return node
-
-
-def _is_number(node: exp.Expr | None, least: int) -> bool:
-    return node is None or (isinstance(node, exp.Literal) and node.name.isdigit() and int(node.name) >= least)
-
-
-def _is_text(node: exp.Expr | None) -> bool:
-    return isinstance(node, exp.Literal) and node.is_string and node.name != ""
-
-
-def _by_letters(node: exp.Func) -> exp.Expr:
-    """LEFT, RIGHT, LPAD, RPAD, REPEAT and SPLIT_PART of a number of letters that is not negative.
-
-    >>> show("SELECT LEFT(a, 2), SPLIT_PART(a, '.', 1)")
-    SELECT LEFT(a, 2), SPLIT_PART(a, '.', 1)
-    >>> show("SELECT RIGHT(a, b)")
-    Traceback (most recent call last):
-    scdgen.duck.known.UnknownError: RIGHT with other arguments than literals: use --engine spark
-    """
-    numbers = [node.args.get(name) for name in ("expression", "times", "part_index") if node.args.get(name)]
-    texts = [node.args.get(name) for name in ("fill_pattern", "delimiter") if node.args.get(name)]
-    least = 1 if isinstance(node, exp.SplitPart) else 0
-    if not all(_is_number(number, least) for number in numbers) or not all(map(_is_text, texts)):
-        raise UnknownError(f"{node.sql_name()} with other arguments than literals")
-    return node
-
-
-def _found(node: exp.Func) -> exp.Expr:
-    """INSTR and REPLACE of a text that is not empty.
-
-    >>> show("SELECT REPLACE(a, '', 'b')")
-    Traceback (most recent call last):
-    scdgen.duck.known.UnknownError: REPLACE of other text than a literal: use --engine spark
-    """
-    wanted = node.args.get("substr") or node.expression
-    if not _is_text(wanted) or node.args.get("position") or node.args.get("occurrence"):
-        raise UnknownError(f"{node.sql_name()} of other text than a literal")
-    return node
-
-
-def _trim(node: exp.Trim) -> exp.Expr:
-    """TRIM removes blanks, in DuckDB every space of Unicode.
-
-    >>> show("SELECT TRIM(a)")
-    SELECT TRIM(a, ' ')
-    """
-    if not node.args.get("expression"):
-        node.set("expression", exp.Literal.string(" "))
-    return node
-
-
-def _like(node: exp.Like | exp.ILike) -> exp.Expr:
-    r"""A pattern of LIKE has a backslash before what is meant as it is; in DuckDB it has not.
-
-    >>> show("SELECT a LIKE 'b_%'")
-    SELECT a LIKE 'b_%'
-    >>> show(r"SELECT a LIKE 'b\\_%'")
-    Traceback (most recent call last):
-    scdgen.duck.known.UnknownError: LIKE with a backslash, or a pattern that is not a literal: use --engine spark
-    """
-    pattern = node.expression
-    if not isinstance(pattern, exp.Literal) or "\\" in pattern.name:
-        raise UnknownError("LIKE with a backslash, or a pattern that is not a literal")
-    return node
-
-
-# What regular expressions of Java and of DuckDB have in common.
+# Regular expressions of a form that both engines read alike.
 _REGEX = re.compile(
     r"(?:[^\\\[\](){}*+?|]|\\[dw.\-\\/()\[\]{}*+?|^$]|\[\^?(?:[^\\\[\]&]|\\[dw.\-])+\]|[()|]|[*+?]|\{\d+(?:,\d*)?\})*"
 )
@@ -534,36 +372,21 @@ def _regex(node: exp.Func) -> exp.Expr:
     Traceback (most recent call last):
     scdgen.duck.known.UnknownError: the regular expression (?<=b)c: use --engine spark
     """
-    pattern = node.expression
-    # Refuse what one of the two lacks, or does in another way.
-    if not isinstance(pattern, exp.Literal) or not _REGEX.fullmatch(pattern.name) or _TWO_SIGNS.search(pattern.name):
-        raise UnknownError(f"the regular expression {pattern.name}")
-    if not pattern.name or node.args.get("flag") or node.args.get("position") or node.args.get("modifiers"):
-        raise UnknownError(f"{node.sql_name()} with these arguments")
-    groups = node.args.get("group")
-    if isinstance(node, exp.RegexpExtract) and not _is_number(groups, 0):
-        raise UnknownError("REGEXP_EXTRACT of a group that is not a literal")
-    if isinstance(node, exp.RegexpExtract) and groups and int(groups.name) > re.compile(pattern.name).groups:
+    pattern = node.expression.name
+    if not _REGEX.fullmatch(pattern) or _TWO_SIGNS.search(pattern):
+        raise UnknownError(f"the regular expression {pattern}")
+    if not isinstance(node, exp.RegexpLike) and re.compile(pattern).fullmatch(""):
+        raise UnknownError(f"the regular expression {pattern}, which also finds an empty text,")
+    if int(getattr(node.args.get("group"), "name", 0)) > re.compile(pattern).groups:
         raise UnknownError("REGEXP_EXTRACT of a group that the regular expression does not have")
-    if not isinstance(node, exp.RegexpLike) and re.compile(pattern.name).fullmatch(""):
-        raise UnknownError(f"the regular expression {pattern.name}, which also finds an empty text,")
     node.set("this", call("_spark_line", node.this))
     if isinstance(node, exp.RegexpReplace):
-        written = node.args.get("replacement")
+        written = node.args["replacement"]
         if not isinstance(written, exp.Literal) or re.search(r"\\|\$(?![0-9])", written.name):
             raise UnknownError("REGEXP_REPLACE with this replacement")
         # Spark writes groups as $1, DuckDB as \1.
         node.set("replacement", exp.Literal.string(re.sub(r"\$([0-9])", r"\\\1", written.name)))
     return node
-
-
-def _case_of(node: exp.Upper | exp.Lower) -> exp.Expr:
-    """Some letters become two.
-
-    >>> show("SELECT UPPER(a), LOWER(a)")
-    SELECT _SPARK_UPPER(a), _SPARK_LOWER(a)
-    """
-    return call("_spark_upper" if isinstance(node, exp.Upper) else "_spark_lower", node.this)
 
 
 def _element(node: exp.Bracket) -> exp.Expr:
@@ -573,98 +396,7 @@ def _element(node: exp.Bracket) -> exp.Expr:
     SELECT _SPARK_AT(a, 2), a['b']
     """
     place = node.expressions[0]
-    if node.args.get("offset") or node.args.get("safe"):
-        raise UnknownError("ELEMENT_AT")
-    if isinstance(place, exp.Literal) and place.is_string:
-        return node
-    if not _is_number(place, 0):
-        raise UnknownError("an element at a place that is not a literal")
-    return call("_spark_at", node.this, exp.Literal.number(int(place.name) + 1))
-
-
-def _round(node: exp.Round) -> exp.Expr:
-    """ROUND rounds the digits of a fraction, not the binary number.
-
-    >>> show("SELECT ROUND(a, 2)")
-    SELECT _SPARK_ROUND(a, 2)
-    """
-    places = node.args.get("decimals") or exp.Literal.number(0)
-    if not _is_number(places, 0) or int(places.name) > 12:
-        raise UnknownError("ROUND to other places than 0 to 12")
-    return call("_spark_round", node.this, places)
-
-
-def _whole(node: exp.Ceil | exp.Floor) -> exp.Expr:
-    """CEIL and FLOOR give whole numbers.
-
-    >>> show("SELECT CEIL(a)")
-    SELECT CAST(_SPARK_CEIL(a) AS BIGINT)
-    """
-    if node.args.get("decimals") or node.args.get("to"):
-        raise UnknownError(f"{node.sql_name()} to places")
-    return exp.cast(call(f"_spark_{node.key}", node.this), "bigint")
-
-
-def _days_between(node: exp.DateDiff) -> exp.Expr:
-    """DATEDIFF counts whole units, in DuckDB their borders; of days it is the same.
-
-    >>> show("SELECT DATEDIFF(MONTH, a, b)")
-    Traceback (most recent call last):
-    scdgen.duck.known.UnknownError: DATEDIFF of MONTH: use --engine spark
-    """
-    unit = str(node.args.get("unit") or "DAY").upper()
-    if unit != "DAY":
-        raise UnknownError(f"DATEDIFF of {unit}")
-    return node
-
-
-def _truncated(node: exp.TimestampTrunc) -> exp.Expr:
-    """DATE_TRUNC to a unit of both engines.
-
-    >>> show("SELECT DATE_TRUNC('DD', a)")
-    Traceback (most recent call last):
-    scdgen.duck.known.UnknownError: DATE_TRUNC to DD: use --engine spark
-    """
-    if (unit := node.args["unit"].name.upper()) not in _TRUNCATED:
-        raise UnknownError(f"DATE_TRUNC to {unit}")
-    return node
-
-
-def _int(node: exp.Func) -> exp.Expr:
-    """Lengths and parts of times are INT, in DuckDB BIGINT: a sum that is too large stops.
-
-    >>> show("SELECT LENGTH(a)")
-    SELECT CAST(LENGTH(a) AS INT)
-    """
-    if isinstance(node, exp.StrPosition):
-        _found(node)
-    return exp.cast(node.copy(), "int")
-
-
-def _indexed(node: exp.Transform) -> exp.Expr:
-    """The index of a lambda is from 0 in Spark, from 1 in DuckDB.
-
-    >>> show("SELECT TRANSFORM(a, (e, i) -> i)")
-    Traceback (most recent call last):
-    scdgen.duck.known.UnknownError: TRANSFORM with an index: use --engine spark
-    """
-    if len(node.expression.expressions) > 1:
-        raise UnknownError("TRANSFORM with an index")
-    return node
-
-
-def _pairs(node: exp.StrToMap) -> exp.Expr:
-    """STR_TO_MAP; its separators are regular expressions.
-
-    >>> show("SELECT STR_TO_MAP(a), STR_TO_MAP(a, ';', '=')")
-    SELECT _SPARK_PAIRS(a, ',', ':'), _SPARK_PAIRS(a, ';', '=')
-    """
-    pair, key = (
-        node.args.get(name) or exp.Literal.string(own) for name, own in (("pair_delim", ","), ("key_value_delim", ":"))
-    )
-    if not all(isinstance(part, exp.Literal) and re.fullmatch("[,;:=]", part.name) for part in (pair, key)):
-        raise UnknownError("STR_TO_MAP with these separators")
-    return call("_spark_pairs", node.this, pair, key)
+    return call("_spark_at", node.this, exp.Literal.number(int(place.name) + 1)) if place.is_int else node
 
 
 def _sized(node: exp.ColumnDef) -> exp.Expr:
@@ -684,15 +416,7 @@ def _sized(node: exp.ColumnDef) -> exp.Expr:
     return node
 
 
-def _now(_: exp.CurrentTimestamp) -> exp.Expr:
-    """The current time, in UTC.
-
-    >>> show("SELECT CURRENT_TIMESTAMP()")
-    SELECT CAST(GET_CURRENT_TIMESTAMP() AS TIMESTAMP)
-    """
-    return exp.cast(call("get_current_timestamp"), "timestamp")
-
-
+_text, _number = exp.Literal.string, exp.Literal.number
 _RULES: dict[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., exp.Expr]] = {
     exp.Select: _stack,
     exp.Case: _typed_case,
@@ -702,38 +426,43 @@ _RULES: dict[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., exp.Expr
     exp.Anonymous: _called,
     exp.ArgMax: _extreme_by("arg_max_null"),
     exp.ArgMin: _extreme_by("arg_min_null"),
-    exp.AnyValue: _any_value,
+    # It may be NULL; DuckDB's looks for another value.
+    exp.AnyValue: lambda node: call("first", node.this),
     exp.CountIf: _count_if,
     exp.Order: _order,
     (exp.Sum, exp.Filter, exp.Window): _sum,
-    exp.Div: _divide,
-    exp.Mod: _remainder,
-    exp.ArrayContains: _contains,
-    exp.ArrayDistinct: _distinct,
-    exp.JSONExtractScalar: _field,
+    # Of zero these are errors; in DuckDB NULL, or not a number.
+    exp.Div: lambda node: call("_spark_divide", node.this, node.expression),
+    exp.Mod: lambda node: call("_spark_rest", node.this, node.expression),
+    # NULL where a NULL may be the value.
+    exp.ArrayContains: lambda node: call("_spark_contains", node.this, node.expression),
+    exp.ArrayDistinct: lambda node: call("_spark_distinct", node.this),
+    # A text that is not JSON may have a field in Spark.
+    exp.JSONExtractScalar: lambda node: call(
+        "_spark_field", node.this, _text(node.expression.sql("duckdb").strip("'"))
+    ),
     (exp.AddMonths, exp.TsOrDsAdd): _as_date,
     exp.TimeStrToTime: lambda node: _cast(exp.Cast(this=node.this, to=exp.DataType.build("timestamp"))),
     (exp.TimeToStr, exp.StrToTime, exp.StrToDate, exp.TsOrDsToDate): _read_pattern,
-    exp.Substring: _substring,
-    exp.Transform: _indexed,
     (exp.RegexpReplace, exp.RegexpLike, exp.RegexpSplit, exp.RegexpExtract): _regex,
-    (exp.Left, exp.Right, exp.Pad, exp.Repeat, exp.SplitPart): _by_letters,
-    exp.Replace: _found,
-    exp.Trim: _trim,
-    (exp.Like, exp.ILike): _like,
-    (exp.Upper, exp.Lower): _case_of,
+    # Blanks, in DuckDB every space of Unicode.
+    exp.Trim: lambda node: exp.Trim(**{**node.args, "expression": node.expression or _text(" ")}),
+    # Some letters become two.
+    exp.Upper: lambda node: call("_spark_upper", node.this),
+    exp.Lower: lambda node: call("_spark_lower", node.this),
     exp.Bracket: _element,
-    exp.Round: _round,
-    (exp.Ceil, exp.Floor): _whole,
-    exp.DateDiff: _days_between,
-    exp.TimestampTrunc: _truncated,
-    (exp.Length, exp.ArraySize, exp.StrPosition, exp.Year, exp.Month, exp.Day, exp.Quarter): _int,
+    # The digits of a fraction, not the binary number.
+    exp.Round: lambda node: call("_spark_round", node.this, node.args.get("decimals") or _number(0)),
+    # Whole numbers.
+    (exp.Ceil, exp.Floor): lambda node: exp.cast(call("_spark_long", node.this, node.copy()), "bigint"),
+    # INT, in DuckDB BIGINT: a sum that is too large stops.
+    (exp.Length, exp.ArraySize, exp.Year, exp.Month, exp.Day, exp.Quarter): lambda node: exp.cast(node.copy(), "int"),
     (exp.Max, exp.Min, exp.GT, exp.GTE, exp.LT, exp.LTE): _compared,
     exp.Typeof: _type_name,
-    exp.StrToMap: _pairs,
+    exp.StrToMap: lambda node: call("_spark_pairs", node.this, node.args["pair_delim"], node.args["key_value_delim"]),
     exp.ColumnDef: _sized,
     exp.CurrentTimezone: lambda _: exp.Literal.string("UTC"),
-    exp.CurrentTimestamp: _now,
+    exp.CurrentTimestamp: lambda _: exp.cast(call("get_current_timestamp"), "timestamp"),  # in UTC
 }
 
 

@@ -1,54 +1,73 @@
-"""What is refused of a user's expression, by its text and its types; the allow list alone would let it pass."""
+"""What is refused of a user's SQL: what is not on the list, and values of which Spark would cast one unasked."""
 
 from __future__ import annotations
 
 import functools
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import sqlglot
-from sqlglot import exp
-from sqlglot.optimizer.annotate_types import annotate_types
+from sqlglot import TokenType, exp
+from sqlglot.errors import ParseError
 
 from scdgen import sql
-from scdgen.duck.known import EPOCHS, JSON_PATH, NAMES, TIME_TEXT, USERS, WORDS, UnknownError, require_known
+from scdgen.duck.known import FORMS, FUNCTIONS, JSON_PATH, TIME_TEXT, UNITS, WORDS, UnknownError
 from scdgen.model.option import Rows, sql_texts
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.sql.tokens import DIALECT
 from scdgen.sql.zones import UTC_NAMES
 
-_TEXT, _NUMBER, _TIME, _TRUTH, _NOTHING = "text", "a number", "a time", "a boolean", "NULL"
-_ARRAY = "an array"
+_MARK = "_f_"
 _KINDS = {
-    **dict.fromkeys(exp.DataType.TEXT_TYPES, _TEXT),
-    **dict.fromkeys(exp.DataType.NUMERIC_TYPES, _NUMBER),
-    **dict.fromkeys(exp.DataType.TEMPORAL_TYPES, _TIME),
-    exp.DType.BOOLEAN: _TRUTH,
-    exp.DType.NULL: _NOTHING,
+    **dict.fromkeys(exp.DataType.TEXT_TYPES, "text"),
+    **dict.fromkeys(exp.DataType.NUMERIC_TYPES, "a number"),
+    **dict.fromkeys(exp.DataType.TEMPORAL_TYPES, "a time"),
+    **dict.fromkeys((exp.DType.ARRAY, exp.DType.LIST), "an array"),
+    **dict.fromkeys((exp.DType.BINARY, exp.DType.VARBINARY), "bytes"),
+    exp.DType.BOOLEAN: "a boolean",
+    exp.DType.NULL: "NULL",
     exp.DType.INTERVAL: "an interval",
-    exp.DType.BINARY: "bytes",
-    exp.DType.VARBINARY: "bytes",
-    exp.DType.ARRAY: _ARRAY,
-    exp.DType.LIST: _ARRAY,
     exp.DType.STRUCT: "a struct",
     exp.DType.MAP: "a map",
 }
-_NESTED = {_ARRAY, "a struct", "a map"}
-_ORDERED = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.Greatest, exp.Least, exp.Max, exp.Min, exp.Ordered)
-_COMPARED = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Nullif)
-_OF_TEXT = (
-    *(exp.Length, exp.Contains, exp.StartsWith, exp.EndsWith, exp.Upper, exp.Lower, exp.Trim, exp.Substring, exp.Pad),
-    *(exp.Replace, exp.Left, exp.Right, exp.Translate, exp.RegexpReplace, exp.RegexpExtract, exp.RegexpLike),
-    *(exp.RegexpSplit, exp.SplitPart, exp.StrPosition, exp.Like, exp.ILike, exp.StrToMap, exp.JSONExtractScalar),
-    *(exp.StrToDate, exp.StrToTime),
-)
+_NESTED = {"an array", "a struct", "a map"}
+# The words of the list -> the kind, types or literals that they mean.
+_WORDS = {"text": "text", "number": "a number", "time": "a time", "boolean": "a boolean", "array": "an array"}
 _SMALL = {exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT}
 _INSTANTS = {exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ}
-_READS_TEXT = (*_COMPARED, exp.Between, exp.In, exp.Coalesce, exp.Case, exp.If)
-_UNITS = {"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"}
-_OF_ONE_TYPE = (exp.Coalesce, exp.Greatest, exp.Least, exp.Array)
+_EXACT = {"INT": _SMALL, "BIGINT": {*_SMALL, exp.DType.BIGINT}, "TIMESTAMP": _INSTANTS}
+_LITERALS: dict[str, tuple[str, Callable[[exp.Literal], bool]]] = {
+    "'...'": ("texts than literals", lambda given: given.is_string and given.name != ""),
+    "pattern": ("patterns than literals without a backslash", lambda given: given.is_string and "\\" not in given.name),
+    "form": ("patterns", lambda given: given.name in FORMS),
+    "0..": ("numbers than literals from 0 on", lambda given: given.is_int),
+    "1..": ("numbers than literals from 1 on", lambda given: given.is_int and given.name != "0"),
+    "0..12": ("places than 0 to 12", lambda given: given.is_int and int(given.name) <= 12),
+    "sign": ("separators than , ; : =", lambda given: re.fullmatch("[,;:=]", given.name) is not None),
+    "unit": (f"units than {', '.join(UNITS)}", lambda given: given.name.upper() in UNITS),
+    "path": ("paths than those of a field", lambda given: JSON_PATH.fullmatch(given.name) is not None),
+}
+# Operators -> how messages name them, and what they take.
+_OPERATORS: dict[type[exp.Expr], tuple[str, list[str]]] = {
+    **dict.fromkeys((exp.And, exp.Or), ("a condition", ["boolean", "boolean"])),
+    exp.Not: ("a condition", ["boolean"]),
+    **dict.fromkeys((exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE), ("a comparison", ["plain", "plain"])),
+    **dict.fromkeys((exp.NullSafeEQ, exp.NullSafeNEQ), ("a comparison", ["plain", "plain"])),
+    **dict.fromkeys((exp.Like, exp.ILike), ("LIKE", ["text", "pattern"])),
+    exp.RegexpLike: ("RLIKE", ["text", "'...'"]),
+    exp.DPipe: ("||", ["text", "text"]),
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod), ("arithmetic", ["number", "number"])),
+    exp.Neg: ("arithmetic", ["number"]),
+}
+_CLAUSES = (exp.From, exp.With, exp.CTE, exp.Group, exp.Order, exp.Limit)
+_NAMES = (exp.TableAlias, exp.Identifier, exp.WindowSpec, exp.Star)
+_TEXT, _INT, _BIGINT, _FLOAT, _DOUBLE, _DECIMAL, _DATE, _TIMESTAMP, _BOOLEAN, _NULL, _INTERVAL = map(
+    exp.DataType.build,
+    ("text", "int", "bigint", "float", "double", "decimal", "date", "timestamp", "boolean", "null", "interval"),
+)
+_WIDTHS = [exp.DType.BIGINT, exp.DType.DECIMAL, exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.TIMESTAMP]
 # DuckDB keeps decimals of up to so many digits in a whole number; the rules for the results differ above.
 _DIGITS = 18
 
@@ -83,6 +102,11 @@ def require_known_spec(
             raise UnknownError(f"{spec.origin}: {'.'.join(map(str, found.place))}: {error.what}") from error
 
 
+def require_known_query(spec: Spec, describe: Callable[[str], Mapping[str, exp.DataType]], query: str) -> None:
+    """Raise :class:`UnknownError` for a query of a case; the arguments are those of :func:`require_known_spec`."""
+    require_known_text(query, functools.partial(_find_types, spec, functools.cache(describe), []))
+
+
 def require_known_text(
     text: str, types: Callable[[exp.Expr], Mapping[str, exp.DataType]], selects: bool = False
 ) -> None:
@@ -91,76 +115,15 @@ def require_known_text(
     ``types`` returns the type of each column that a tree may name, by the name in lower case; with ``selects`` the text
     is a condition for which NULL is FALSE.
     """
-    tree = sqlglot.parse_one(text, read=DIALECT)
-    # First by the names as they are written: the tree has sqlglot's own, such as ARRAY_SORT for sort_array.
-    if unknown := sorted(find_calls(text, tree) - NAMES):
-        written = re.search(rf"\b{unknown[0]}\b", text, re.IGNORECASE)
-        raise UnknownError(f"the function {written[0] if written else unknown[0]}")
-    for node in tree.walk():
-        require_known(node, USERS)
-        _require_spelling(text, node)
-    _require_types(tree, types(tree))
+    sqlglot.parse_one(text, read=DIALECT)
+    try:
+        tree = sqlglot.parse_one(_mark(text), read=DIALECT)
+    except ParseError as error:
+        raise UnknownError("a call in this form") from error
+    _Types(tree, types(tree)).visit(tree)
     for node in tree.find_all(exp.In):
         if node.args.get("query") and not _selects(node, selects):
             raise UnknownError("IN of a query that is not a condition for rows")
-
-
-def find_calls(text: str, tree: exp.Expr) -> set[str]:
-    """Return the functions that an expression calls, as they are written, in upper case.
-
-    >>> text = "IF(a IN (1), CharIndex('b', c), (SELECT MAX(x) FROM VALUES (1) AS t(x)))"
-    >>> sorted(find_calls(text, sqlglot.parse_one(text, read=DIALECT)))
-    ['CHARINDEX', 'IF', 'MAX']
-    """
-    tables = {alias.name.upper() for alias in tree.find_all(exp.TableAlias)}
-    tables |= {table.this.name.upper() for table in tree.find_all(exp.Table) if isinstance(table.this, exp.Anonymous)}
-    tokens = sqlglot.tokenize(text, read=DIALECT)
-    followed = (one for one, after in itertools.pairwise(tokens) if after.token_type == sqlglot.TokenType.L_PAREN)
-    names = {one.text.upper() for one in followed if re.fullmatch(r"[A-Za-z_]\w*", one.text)}
-    return names - tables - WORDS
-
-
-def _require_spelling(text: str, node: exp.Expr) -> None:
-    """Refuse what sqlglot reads, and Spark does not or otherwise; the tree does not show it."""
-    if isinstance(node, exp.Func) and "start" in node.meta:
-        name, given = text[node.meta["start"] : node.meta["end"] + 1].upper(), _split_call(text[node.meta["end"] + 1 :])
-        literals = [
-            one[0].text if len(one) == 1 and one[0].token_type == sqlglot.TokenType.STRING else "" for one in given
-        ]
-        if isinstance(node, exp.DateDiff) and len(given) > 2:
-            raise UnknownError(f"{name} of a unit")
-        if isinstance(node, exp.TimestampTrunc) and not literals[0]:
-            raise UnknownError(f"{name} to a unit that is not a literal")
-        if name in {"NVL", "IFNULL"} and len(given) != 2:
-            raise UnknownError(f"{name} of other than two values")
-        if isinstance(node, exp.JSONExtractScalar) and not JSON_PATH.fullmatch(literals[-1]):
-            raise UnknownError(f"{name} of this path")
-    # Without a call, sqlglot has joined two literals that stand side by side.
-    if isinstance(node, exp.Concat) and "start" not in node.meta:
-        raise UnknownError("two texts side by side")
-    if isinstance(node, exp.Interval):
-        amount = node.this.this if isinstance(node.this, exp.Neg) else node.this
-        if not isinstance(amount, exp.Literal) or str(node.unit).upper().rstrip("S") not in _UNITS:
-            raise UnknownError("an interval of this form")
-
-
-def _split_call(text: str) -> list[list[sqlglot.Token]]:
-    """Return the tokens of each argument of a call, whose text begins with the parenthesis.
-
-    >>> [[token.text for token in argument] for argument in _split_call("(a, f(b, c)) + g(d)")]
-    [['a'], ['f', '(', 'b', ',', 'c', ')']]
-    """
-    depth, found = 0, [list[sqlglot.Token]()]
-    for token in sqlglot.tokenize(text, read=DIALECT):
-        depth -= token.token_type == sqlglot.TokenType.R_PAREN
-        if depth == 0 and token.token_type == sqlglot.TokenType.R_PAREN:
-            break
-        if depth == 1 and token.token_type == sqlglot.TokenType.COMMA:
-            found.append([])
-        elif depth:
-            found[-1].append(token)
-        depth += token.token_type == sqlglot.TokenType.L_PAREN
-    return found
 
 
 def _rows_of(tables: Iterable[tuple[str, ...]]) -> list[str]:
@@ -208,77 +171,283 @@ def _build(kind: str) -> exp.DataType:
     return exp.DataType.build(kind, dialect=DIALECT)
 
 
-def _require_types(tree: exp.Expr, types: Mapping[str, exp.DataType]) -> None:
-    """Raise :class:`UnknownError` for what has another meaning by its types, where they show it.
+def _mark(text: str) -> str:
+    """Put a mark before each name that is called, so that sqlglot knows no function, and the tree has what is written.
 
-    Such as a cast that Spark adds, or an order of values in which NULL is first.
+    >>> _mark("IF(a IN (1), CharIndex('b', c), CAST(d AS INT))")
+    "_f_IF(a IN (1), _f_CharIndex('b', c), CAST(d AS INT))"
     """
-    for node in _annotate(tree, types).walk():
-        for one, other in _pairs(node):
-            _require_pair(one, other, isinstance(node, _READS_TEXT))
-        _require_arguments(node)
-        _require_order(node)
-        if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div | exp.Mod | exp.Neg):
-            _require_arithmetic(node)
-        if isinstance(node, exp.Concat | exp.DPipe | exp.ConcatWs):
-            parts = [*node.expressions, *filter(None, [node.args.get("this"), node.args.get("expression")])]
-            if any(_kind(part) and _type(part) in {exp.DType.DOUBLE, exp.DType.FLOAT} for part in parts):
-                raise UnknownError("a cast of a fraction to text")
-            if any(_kind(part) == _TIME and not isinstance(part, exp.Cast) for part in parts):
-                raise UnknownError("a cast of a computed time to text that is not written")
-        nothing = set() if isinstance(node, exp.Where | exp.Having | exp.Join) else {_NOTHING}
-        if any(_kind(condition) not in {_TRUTH} | nothing for condition in _conditions(node)):
-            raise UnknownError("a condition that is not a boolean")
+    for one, after in reversed(list(itertools.pairwise(sqlglot.tokenize(text, read=DIALECT)))):
+        is_call = after.token_type == TokenType.L_PAREN and re.fullmatch(r"[A-Za-z_]\w*", one.text)
+        if is_call and one.text.upper() not in WORDS and text[one.start].isidentifier():  # and not in quotes
+            text = f"{text[: one.start]}{_MARK}{text[one.start :]}"
+    return text
 
 
-def _annotate(tree: exp.Expr, types: Mapping[str, exp.DataType]) -> exp.Expr:
-    """Return a tree with the type of each value that is known.
+class _Types:
+    """Finds the types of the values of a tree, and refuses what is not known to be the same on both engines."""
 
-    A name that a query gives to a value is known if every value of that name in the query has one type, as has a column
-    of that name.
-    """
-    given = {alias.alias.lower() for alias in tree.find_all(exp.Alias)}
-    given |= {name.name.lower() for alias in tree.find_all(exp.TableAlias) for name in alias.columns}
-    known = {name: kind for name, kind in types.items() if name not in given}
-    while True:
-        typed = annotate_types(_put_types(tree, known), dialect=DIALECT)
-        found: dict[str, set[exp.DataType | None]] = {}
-        for name, value in _list_named(typed):
-            found.setdefault(name, {types[name]} if name in types else set()).add(value.type if value else None)
-        alone = {name: kinds.pop() for name, kinds in found.items() if len(kinds) == 1 and name not in known}
-        new = {name: kind for name, kind in alone.items() if kind is not None and kind.this in _KINDS}
-        if not new:
-            return typed
-        known |= new
+    def __init__(self, tree: exp.Expr, types: Mapping[str, exp.DataType]):
+        self._types: dict[str, exp.DataType | None] = {**types}
+        # The values to which a query gives a name, which are also columns.
+        self._given: dict[str, list[exp.Expr]] = {}
+        for alias in tree.find_all(exp.Alias):
+            if not (isinstance(alias.this, exp.Column) and alias.this.name.lower() == alias.alias.lower()):
+                self._given.setdefault(alias.alias.lower(), []).append(alias.this)
+        for table in tree.find_all(exp.TableAlias):
+            rows = list(map(_cells, table.parent.expressions)) if isinstance(table.parent, exp.Values) else []
+            for place, name in enumerate(table.columns):
+                self._given.setdefault(name.name.lower(), []).extend([row[place] for row in rows] or [exp.Star()])
+
+    def visit(self, node: exp.Expr) -> None:
+        """Judge a query, a part of it, or a value."""
+        match node:
+            case exp.Where() | exp.Having() | exp.Join():
+                condition = node.args.get("on") if isinstance(node, exp.Join) else node.this
+                if condition is not None and self._require("a condition", ["boolean"], [condition]) == _NULL:
+                    raise UnknownError("a condition that is not a boolean")
+                if isinstance(node, exp.Join):
+                    self.visit(node.this)
+            case exp.Ordered():
+                self._require("an order", ["plain"], [node.this])
+            case exp.Values():
+                for column in zip(*map(_cells, node.expressions), strict=False):
+                    self._require("VALUES", ["same"] * len(column), column)
+            case exp.Table():
+                for part in (*getattr(node.this, "expressions", ()), *node.iter_expressions()):
+                    if part is not node.this:
+                        self.visit(part)
+            case _ if isinstance(node, _CLAUSES):
+                for part in node.iter_expressions():
+                    self.visit(part)
+            case _ if not isinstance(node, _NAMES) and not (isinstance(node, exp.Distinct) and not node.expressions):
+                self._type(node)
+
+    def _type(self, node: exp.Expr) -> exp.DataType | None:
+        """Return the type of a value, None if it is not known."""
+        match node:
+            case exp.Literal():
+                return _type_of_literal(node)
+            case exp.Null():
+                return _NULL
+            case exp.Boolean():
+                return _BOOLEAN
+            case exp.CurrentDate(this=None):
+                return _DATE
+            case exp.CurrentTimestamp(this=None):
+                return _TIMESTAMP
+            case exp.Star() | exp.Column(this=exp.Star()) | exp.Identifier():
+                return None
+            case exp.Column():
+                return self._type_of_column(node)
+            case exp.Paren() | exp.Alias():
+                return self._type(node.this)
+            case exp.Cast():
+                self._type(node.this)
+                return node.to
+            case exp.Dot():
+                return _field(self._type(node.this), node.name)
+            case exp.Bracket(expressions=[exp.Literal() as place]) if place.is_string or place.is_int:
+                found = self._type(node.this)
+                return found.expressions[-1] if found and _KINDS.get(found.this) in ("an array", "a map") else None
+            case exp.Interval(this=exp.Literal() | exp.Neg(this=exp.Literal())):
+                if str(node.unit).upper().rstrip("S") in {*UNITS} - {"QUARTER"}:
+                    return _INTERVAL
+            case exp.Add(expression=exp.Interval()) | exp.Sub(expression=exp.Interval()):
+                self._type(node.expression)
+                return self._require("an interval", ["time"], [node.this])
+            case exp.Anonymous():
+                return self._type_of_call(node)
+            case exp.Case():
+                return self._type_of_case(node)
+            case exp.Is(expression=exp.Null() | exp.Boolean() as wanted):
+                self._require("a condition", ["any" if isinstance(wanted, exp.Null) else "boolean"], [node.this])
+                return _BOOLEAN
+            case exp.Exists(this=exp.Query()):
+                self.visit(node.this)
+                return _BOOLEAN
+            case exp.Between() | exp.In():
+                query = node.args.get("query")
+                others = [node.args["low"], node.args["high"]] if isinstance(node, exp.Between) else node.expressions
+                for other in [query] if query else others:
+                    self._require(node.key.upper(), ["plain", "plain"], [node.this, other])
+                return _BOOLEAN
+            case exp.Query() | exp.Window() | exp.Filter() | exp.Distinct():
+                return self._type_of_query(node)
+            case _ if type(node) in _OPERATORS:
+                return self._type_of_operator(node)
+        raise UnknownError(node.sql_name() if isinstance(node, exp.Func) else type(node).__name__)
+
+    def _type_of_column(self, node: exp.Column) -> exp.DataType | None:
+        parts = [part.name.lower() for part in node.parts]
+        if parts[0] == "session":
+            return self._type_of_name(".".join(parts))
+        # Before a field stands the column; before a column there are only names of tables.
+        for place, part in enumerate(parts[:-1]):
+            found = self._type_of_name(part)
+            if found is not None and found.this == exp.DType.STRUCT:
+                for name in parts[place + 1 :]:
+                    found = _field(found, name)
+                return found
+        return self._type_of_name(parts[-1])
+
+    def _type_of_name(self, name: str) -> exp.DataType | None:
+        """A name with several values is known if all have one type, as has a column of that name."""
+        if values := self._given.pop(name, []):
+            found = [self._types[name]] if name in self._types else []
+            found += [self._type(value) for value in values if not isinstance(value, exp.Null)]
+            self._types[name] = found[0] if found and all(kind == found[0] for kind in found) else None
+        return self._types.get(name)
+
+    def _type_of_query(self, node: exp.Expr) -> exp.DataType | None:
+        for part in node.iter_expressions():
+            self.visit(part)
+        if not isinstance(node, exp.Query):
+            return self._type(node.this or node.expressions[0])
+        if isinstance(node, exp.SetOperation):
+            for pair in zip(_list_values(node.left), _list_values(node.right), strict=False):
+                self._require("UNION", ["same", "same"], pair)
+        return self._type(_list_values(node)[0])
+
+    def _type_of_call(self, node: exp.Anonymous) -> exp.DataType | None:
+        name, given = node.name.removeprefix(_MARK), node.expressions
+        if name.upper() not in FUNCTIONS:
+            raise UnknownError(f"the function {name}")
+        fitting = [(one.result, one.fit(len(given))) for one in FUNCTIONS[name.upper()]]
+        result, words = next((each for each in fitting if each[1] is not None), ("", None))
+        if words is None:
+            raise UnknownError(f"{name.upper()} of {len(given)} values")
+        found = self._require(name.upper(), words, given)
+        match result:
+            case "any":
+                return None
+            case "same":
+                return found
+            case "array":
+                return exp.DataType(this=exp.DType.ARRAY, expressions=[found] if found else [], nested=True)
+            case "sum":
+                return _join([_BIGINT, found or _NULL])
+        return exp.DataType.build(result, dialect=DIALECT)
+
+    def _type_of_case(self, node: exp.Case) -> exp.DataType | None:
+        for branch in node.args["ifs"]:
+            if node.this is not None:
+                self._require("CASE", ["plain", "plain"], [node.this, branch.this])
+            else:
+                self._require("a condition", ["boolean"], [branch.this])
+        results = [*(branch.args["true"] for branch in node.args["ifs"]), *filter(None, [node.args.get("default")])]
+        return self._require("CASE", ["same"] * len(results), results)
+
+    def _type_of_operator(self, node: exp.Expr) -> exp.DataType | None:
+        name, words = _OPERATORS[type(node)]
+        sides = [side for side in (node.this, node.args.get("expression")) if side is not None]
+        found = self._require(name, words, sides)
+        if "number" not in words:
+            return _TEXT if isinstance(node, exp.DPipe) else _BOOLEAN
+        kinds = list(filter(None, map(self._type, sides)))
+        if _FLOAT in kinds:
+            raise UnknownError("arithmetic with FLOAT")
+        if any(kind.this == exp.DType.DECIMAL and not 0 < _precision(kind) <= _DIGITS for kind in kinds):
+            raise UnknownError(f"arithmetic with a DECIMAL of more than {_DIGITS} digits")
+        if any(kind.this == exp.DType.DECIMAL for kind in kinds):
+            return _DOUBLE if _DOUBLE in kinds else _DECIMAL
+        return _DOUBLE if isinstance(node, exp.Div) else found
+
+    def _require(self, name: str, words: Sequence[str], given: Sequence[exp.Expr]) -> exp.DataType | None:
+        """Refuse values that are not what the words say, and return the type of those that are alike, or of the first.
+
+        Raises :class:`UnknownError`.
+        """
+        found: list[exp.DataType | None] = []
+        alike: list[tuple[exp.Expr, exp.DataType | None]] = []
+        for word, value in zip(words, given, strict=True):
+            if word in _LITERALS:
+                wanted, test = _LITERALS[word]
+                if not isinstance(value, exp.Literal) or not test(value):
+                    if word == "form":
+                        raise UnknownError(f"the pattern {value.name}")
+                    raise UnknownError(f"{name} with other {wanted}")
+                continue
+            kind = self._type(value)
+            if word not in ("any", "same"):
+                _require_kind(name, word, _known(value, kind))
+            if word in ("same", "plain"):
+                alike.append((value, kind))
+            found.append(kind)
+        for one, other in itertools.combinations(alike, 2):
+            _require_alike(one, other, reads_time=name not in {"GREATEST", "LEAST", "UNION", "VALUES", "ARRAY"})
+        return _join([kind for _, kind in alike]) if len(alike) > 1 else found[0] if found else None
 
 
-def _list_named(tree: exp.Expr) -> Iterator[tuple[str, exp.Expr | None]]:
-    """Yield the names that a query gives to values; without a value where it is not known."""
-    for value in tree.find_all(exp.Alias):
-        yield value.alias.lower(), value.this
-    for table in tree.find_all(exp.TableAlias):
-        for place, name in enumerate(table.columns):
-            rows = table.parent.expressions if isinstance(table.parent, exp.Values) else []
-            cells = [row.expressions[place] if isinstance(row, exp.Tuple) else row for row in rows]
-            yield from ((name.name.lower(), cell) for cell in cells if not isinstance(cell, exp.Null))
-            if not rows:
-                yield name.name.lower(), None
+def _known(value: exp.Expr, kind: exp.DataType | None) -> exp.DataType:
+    if kind is None or kind.this not in _KINDS:
+        named = f"{value.sql(DIALECT)}, " if isinstance(value, exp.Column) else ""
+        raise UnknownError(f"{named}a value whose type is not known")
+    return kind
 
 
-def _put_types(tree: exp.Expr, known: Mapping[str, exp.DataType]) -> exp.Expr:
-    """Return a copy in which columns of a known type are NULL of that type."""
-    typed = exp.Paren(this=tree.copy())
-    for column in list(typed.find_all(exp.Column)):
-        name = f"session.{column.name}" if column.table.lower() == "session" else column.name
-        struct, kind = known.get(column.table.lower()), known.get(name.lower())
-        if struct is not None and struct.this == exp.DType.STRUCT:
-            column.replace(exp.Dot(this=exp.Cast(this=exp.Null(), to=struct.copy()), expression=column.this.copy()))
-        elif kind is not None and kind.this == exp.DType.MAP and isinstance(column.parent, exp.Bracket):
-            # sqlglot does not find the type of a value in a map
-            column.parent.replace(exp.Cast(this=exp.Null(), to=kind.expressions[1].copy()))
-        elif kind is not None:
-            column.replace(exp.Cast(this=exp.Null(), to=kind.copy()))
-    return typed
+def _require_kind(name: str, word: str, found: exp.DataType) -> None:
+    kind = _KINDS[found.this]
+    if kind == "NULL":
+        return
+    if word == "plain" and (kind in _NESTED or found == _FLOAT):
+        raise UnknownError("a comparison with FLOAT" if found == _FLOAT else "a comparison of arrays, structs or maps")
+    if word in _EXACT and found.this not in _EXACT[word]:
+        raise UnknownError(f"{name} of another type than {word}")
+    if word in _WORDS and kind != _WORDS[word]:
+        raise UnknownError(f"{name} that is not a boolean" if word == "boolean" else f"{name} of {kind}")
+
+
+def _require_alike(
+    one: tuple[exp.Expr, exp.DataType | None], other: tuple[exp.Expr, exp.DataType | None], reads_time: bool
+) -> None:
+    """Refuse two values that Spark would bring to one type by a cast that is not written."""
+    if _NULL in (one[1], other[1]):  # which fits every type
+        return
+    types = _known(*one), _known(*other)
+    first, second = (_KINDS[kind.this] for kind in types)
+    if types[0] == types[1] or (first == second and first not in _NESTED):
+        return
+    if first in _NESTED:
+        raise UnknownError("a cast of an array, a struct or a map that is not written")
+    # Only a literal shows that it is a time in a form that both read.
+    if reads_time and {first, second} == {"text", "a time"}:
+        text = one[0] if first == "text" else other[0]
+        if isinstance(text, exp.Literal) and TIME_TEXT.fullmatch(text.name):
+            return
+    raise UnknownError(f"a cast between {first} and {second} that is not written")
+
+
+def _join(kinds: Sequence[exp.DataType | None]) -> exp.DataType | None:
+    """Return the type that Spark gives to values of one kind; a DECIMAL of several without its digits."""
+    found = [kind for kind in kinds if kind is not None and kind != _NULL]
+    if not found or all(kind == found[0] for kind in found):
+        return found[0] if found else _NULL if _NULL in kinds else None
+    widest = max(found, key=lambda kind: _WIDTHS.index(kind.this) if kind.this in _WIDTHS else -1)
+    return _DECIMAL if widest.this == exp.DType.DECIMAL else widest
+
+
+def _type_of_literal(node: exp.Literal) -> exp.DataType:
+    if node.is_string or re.search("[eE]", node.name):
+        return _TEXT if node.is_string else _DOUBLE
+    if node.is_int:
+        return _INT if int(node.name) < 1 << 31 else _BIGINT if int(node.name) < 1 << 63 else _DECIMAL
+    whole, _, rest = node.name.partition(".")
+    return exp.DataType.build(f"DECIMAL({max(len(whole.lstrip('0') + rest), 1)}, {len(rest)})")
+
+
+def _field(struct: exp.DataType | None, name: str) -> exp.DataType | None:
+    fields = struct.expressions if struct is not None and struct.this == exp.DType.STRUCT else []
+    return next((field.args["kind"] for field in fields if field.name.lower() == name.lower()), None)
+
+
+def _precision(kind: exp.DataType) -> int:
+    """The number of digits of a DECIMAL, or 0 where it is not known."""
+    return int(kind.expressions[0].name) if kind.expressions else 0
+
+
+def _cells(row: exp.Expr) -> list[exp.Expr]:
+    return row.expressions if isinstance(row, exp.Tuple) else [row]
 
 
 def _selects(node: exp.Expr, of_text: bool) -> bool:
@@ -288,152 +457,8 @@ def _selects(node: exp.Expr, of_text: bool) -> bool:
     return of_text if node.parent is None else isinstance(node.parent, exp.Where)
 
 
-def _conditions(node: exp.Expr) -> list[exp.Expr]:
-    match node:
-        case exp.And() | exp.Or():
-            return [node.left, node.right]
-        case exp.LogicalAnd() | exp.LogicalOr() | exp.CountIf():
-            return [node.this]
-        case exp.Join() if node.args.get("on"):
-            return [node.args["on"]]
-        case exp.Not() | exp.Where() | exp.Having() | exp.Is(expression=exp.Boolean()):
-            return [node.this]
-        case exp.If() if not (isinstance(node.parent, exp.Case) and node.parent.this):
-            return [node.this]
-    return []
-
-
-def _require_arithmetic(node: exp.Expr) -> None:
-    sides = [side for side in (node.this, node.args.get("expression")) if side is not None]
-    if any(_kind(side) in {_TEXT, _TRUTH} for side in sides):
-        raise UnknownError("arithmetic with text")
-    if isinstance(node, exp.Sub) and all(_kind(side) == _TIME for side in sides):
-        raise UnknownError("a difference of times")
-    if any(_type(side) == exp.DType.FLOAT for side in sides):
-        raise UnknownError("arithmetic with FLOAT")
-    if any(_type(side) == exp.DType.DECIMAL and not 0 < _precision(side) <= _DIGITS for side in sides):
-        raise UnknownError(f"arithmetic with a DECIMAL of more than {_DIGITS} digits")
-
-
-def _require_order(node: exp.Expr) -> None:
-    """In Spark NULL comes first in nested values, structs are compared by position, and maps not at all."""
-    values = [*filter(None, [node.args.get("this"), node.args.get("expression")]), *node.expressions]
-    if isinstance(node, _ORDERED) and any(_kind(value) in _NESTED for value in values):
-        raise UnknownError("an order of arrays or structs")
-    if not isinstance(node, exp.In | exp.Nullif | exp.Greatest | exp.Least | exp.Predicate):
-        return
-    if any(_type(value) == exp.DType.MAP for value in values) and not isinstance(node, exp.Is):
-        raise UnknownError("a comparison of maps")
-    structs = {tuple(field.name for field in v.expressions) if isinstance(v, exp.Struct) else () for v in values}
-    types = {value.type for value in values if value.type and re.search("STRUCT", value.type.sql(DIALECT))}
-    if len(structs) > 1 or len(types) > 1:
-        raise UnknownError("a comparison of structs that may have other names")
-    if any(_type(value) == exp.DType.FLOAT for value in values) and not isinstance(node, exp.Is):
-        raise UnknownError("a comparison with FLOAT")
-
-
-def _pairs(node: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
-    """Yield the values that Spark brings to one type."""
-    if isinstance(node, _COMPARED):
-        yield node.this, node.expression
-    elif isinstance(node, exp.Between):
-        yield node.this, node.args["low"]
-        yield node.this, node.args["high"]
-    elif isinstance(node, exp.In):
-        query = node.args.get("query")
-        yield from ((node.this, value) for value in (_list_values(query) if query else node.expressions))
-    elif isinstance(node, _OF_ONE_TYPE):
-        yield from itertools.combinations([*filter(None, [node.args.get("this")]), *node.expressions], 2)
-    elif isinstance(node, exp.SetOperation):
-        yield from zip(_list_values(node.left), _list_values(node.right), strict=False)
-    elif isinstance(node, exp.Values):
-        rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
-        for column in zip(*rows, strict=False):
-            yield from itertools.combinations(column, 2)
-    elif isinstance(node, exp.ArrayContains) and _kind(node.this) == _ARRAY and node.this.type:
-        element: exp.Expr = exp.Null()
-        element.type = node.this.type.expressions[0]
-        yield element, node.expression
-    elif isinstance(node, exp.Case | exp.If):
-        # All results of a CASE get one type, and so do its value and what that is compared with.
-        ifs = node.args["ifs"] if isinstance(node, exp.Case) else [node]
-        values = [branch.args["true"] for branch in ifs]
-        rest = node.args.get("default") if isinstance(node, exp.Case) else node.args.get("false")
-        yield from itertools.combinations([*values, *filter(None, [rest])], 2)
-        if isinstance(node, exp.Case) and node.this is not None:
-            yield from ((node.this, branch.this) for branch in ifs)
-
-
 def _list_values(query: exp.Expr) -> list[exp.Expr]:
     """The values of the first SELECT of a query, without the names."""
     while isinstance(query, exp.SetOperation | exp.Subquery):
         query = query.this
     return [value.this if isinstance(value, exp.Alias) else value for value in query.expressions]
-
-
-def _require_arguments(node: exp.Expr) -> None:
-    """Refuse arguments of a type that Spark does not take, or casts; a function of DuckDB may take them."""
-    given, kinds = [node.args.get("this")], {_TEXT}
-    match node:
-        case exp.Sum():
-            given, kinds = node.this.expressions if isinstance(node.this, exp.Distinct) else given, {_NUMBER}
-        case exp.ArgMax() | exp.ArgMin():
-            by = node.expression
-            given, kinds = by.expressions if isinstance(by, exp.Struct) else [by], set(_KINDS.values()) - _NESTED
-        case exp.UnixMicros() if _type(node.this) not in _INSTANTS:
-            raise UnknownError("UNIX_MICROS of another type than TIMESTAMP")
-        case exp.Anonymous() if node.name.upper() in EPOCHS:
-            if [_type(value) in {*_SMALL, exp.DType.BIGINT} for value in node.expressions] != [True]:
-                raise UnknownError(f"{node.name.upper()} of another type than BIGINT")
-            return
-        case exp.UnixDate() if _type(node.this) != exp.DType.DATE:
-            raise UnknownError("UNIX_DATE of another type than DATE")
-        case exp.TsOrDsAdd() | exp.AddMonths() if _type(node.expression) not in {*_SMALL, exp.DType.NULL}:
-            raise UnknownError(f"{node.sql_name()} of other numbers than INT")
-        case _ if not isinstance(node, _OF_TEXT):
-            return
-    for value in given:
-        if value is not None and _kind(value) not in {*kinds, _NOTHING}:
-            name = node.sql_name() if isinstance(node, exp.Func) else type(node).__name__.upper()
-            raise UnknownError(f"{name} of {_kind(value)}")
-
-
-def _require_pair(one: exp.Expr, other: exp.Expr, reads_text: bool) -> None:
-    first, second = _kind(one), _kind(other)
-    # NULL fits every type.
-    if _NOTHING in (first, second):
-        return
-    if first == second == _ARRAY and _list_kinds(one) == _list_kinds(other):
-        return
-    if first in _NESTED and one.type != other.type:
-        raise UnknownError("a cast of an array, a struct or a map that is not written")
-    if first == second:
-        return
-    # Only a literal shows that it is a time in a form that both read.
-    if reads_text and {first, second} == {_TEXT, _TIME}:
-        text = one if first == _TEXT else other
-        if isinstance(text, exp.Literal) and TIME_TEXT.fullmatch(text.name):
-            return
-    raise UnknownError(f"a cast between {first} and {second} that is not written")
-
-
-def _list_kinds(array: exp.Expr) -> list[str | None]:
-    return [_KINDS.get(part.this) for part in (array.type.expressions if array.type else [])]
-
-
-def _type(node: exp.Expr) -> exp.DType | None:
-    return node.type.this if isinstance(node.type, exp.DataType) and isinstance(node.type.this, exp.DType) else None
-
-
-def _precision(node: exp.Expr) -> int:
-    """The number of digits of a DECIMAL, or 0 where it is not known."""
-    size = node.type.expressions if node.type is not None else []
-    return int(size[0].name) if size else 0
-
-
-def _kind(node: exp.Expr) -> str:
-    kind = _type(node)
-    if kind not in _KINDS:
-        named = f"{node.sql(DIALECT)}, " if isinstance(node, exp.Column) else ""
-        raise UnknownError(f"{named}a value whose type is not known")
-    return _KINDS[kind]

@@ -74,19 +74,9 @@ CREATE OR REPLACE MACRO _spark_round(x, n) AS CASE
     ELSE _spark_rounded(x, n)
 END;
 
--- CEIL and FLOOR give a BIGINT.
+-- CEIL and FLOOR of a number give a BIGINT.
 CREATE OR REPLACE MACRO _spark_long(x, whole) AS
-    CASE WHEN abs(x) < 9e18 THEN whole WHEN x IS NOT NULL THEN _spark_stop('[UNKNOWN] CEIL or FLOOR of such a number', x) END;
-
-CREATE OR REPLACE MACRO _spark_ceil
-    (x BIGINT) AS x,
-    (x DECIMAL(38, 18)) AS ceil(x),
-    (x DOUBLE) AS _spark_long(x, ceil(x));
-
-CREATE OR REPLACE MACRO _spark_floor
-    (x BIGINT) AS x,
-    (x DECIMAL(38, 18)) AS floor(x),
-    (x DOUBLE) AS _spark_long(x, floor(x));
+    CASE WHEN abs(x) < 9e15 THEN whole WHEN x IS NOT NULL THEN _spark_stop('[UNKNOWN] CEIL or FLOOR of such a number', x) END;
 
 -- Casts of text to BOOLEAN.
 CREATE OR REPLACE MACRO _spark_truth

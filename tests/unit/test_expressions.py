@@ -1,115 +1,102 @@
-"""What DuckDB says of users' expressions, compared with the answers of Spark in tests/cases/expressions.
-
-A translation may be refused, or stop where Spark has a value. None may give another value, stop as for wrong data, or
-accept what Spark refuses.
-"""
+"""DuckDB has Spark's recorded answers to users' expressions, or stops and says to use Spark; the rest is refused."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+import re
+from decimal import Decimal
+from typing import Any
 
 import duckdb
 import pytest
-import sqlglot
 from sqlglot import exp
 
 from scdgen.compile.render import read_file
-from scdgen.duck.known import NAMES, USERS, UnknownError
-from scdgen.duck.translate import Translator
-from scdgen.duck.users import find_calls, require_known_text
-from scdgen.sql.tokens import DIALECT
-from tests.support.expressions import Outcome, Refused, Topic, Verdict, compare, is_error, read_answers, read_topics
+from scdgen.duck.known import FORMS, FUNCTIONS, TOPICS, UnknownError
+from scdgen.duck.users import require_known_text
+from tests.conftest import ROOT
+from tests.support.expressions import Topic, find_differences, is_same, read_answers, read_topics
 
-TOPICS = read_topics()
-
-
-def _translator(topic: Topic) -> Callable[[str], str]:
-    types = {name.lower(): kind for name, kind in topic.types.items()}
-
-    def translate(expression: str) -> str:
-        try:
-            require_known_text(expression, lambda _: types)
-            return Translator().translate_expression(expression)
-        except (UnknownError, sqlglot.errors.ParseError) as error:
-            raise Refused(str(error)) from error
-
-    return translate
+ALL = read_topics()
 
 
-@functools.cache
-def _judge(name: str, with_types: bool = True) -> list[Verdict]:
-    (topic,) = (topic for topic in TOPICS if topic.name == name)
+@pytest.fixture(scope="module")
+def db() -> duckdb.DuckDBPyConnection:
     database = duckdb.connect()
-    database.execute("PRAGMA disable_optimizer")
     database.execute(read_file("duckdb/macros.sql"))
-    return list(compare(database, _translator(topic if with_types else replace(topic, types={})), [topic]))
+    return database
 
 
-def _list_wrong(verdicts: Iterable[Verdict]) -> list[str]:
-    return [
-        f"{one.expression}, row {one.row}: {one.outcome.value}: {one.spark} in Spark, {one.duckdb} in DuckDB"
-        for one in verdicts
-        if one.outcome.is_silently_wrong
-    ]
+@pytest.mark.parametrize("topic", ALL, ids=lambda topic: topic.name)
+def test_answers_are_sparks(db: duckdb.DuckDBPyConnection, topic: Topic) -> None:
+    answers = read_answers(topic.name)
+    assert list(answers) == topic.expressions, "python -m tests.tools.expressions record"
+    assert [
+        expression for expression, (_, *rows) in answers.items() if len(rows) != len(topic.rows_for(expression))
+    ] == []
+    assert list(find_differences(db, topic)) == []
 
 
-@pytest.mark.parametrize("name", [topic.name for topic in TOPICS])
-def test_no_translation_is_silently_wrong(name: str) -> None:
-    assert _list_wrong(_judge(name)) == []
+def test_each_function_of_the_list_has_expressions() -> None:
+    """To add one, add expressions on its edge values to tests/cases/expressions and record Spark's answers."""
+    called = set(re.findall(r"\w+(?=\()|CURRENT_\w+", " ".join(e for topic in ALL for e in topic.expressions).upper()))
+    assert sorted(FUNCTIONS.keys() - called) == []
 
 
-@pytest.mark.parametrize("name", [topic.name for topic in TOPICS])
-def test_no_translation_is_silently_wrong_where_types_are_not_known(name: str) -> None:
-    assert _list_wrong(_judge(name, with_types=False)) == []
+def test_page_has_the_list() -> None:
+    rows = {**{topic: sorted(names) for topic, names in TOPICS.items()}, "patterns of times": FORMS}
+    listed = "\n".join(f"| {topic} | {', '.join(names)} |" for topic, names in rows.items())
+    assert listed in (ROOT / "docs" / "how-to" / "test-a-spec.md").read_text()
 
 
-@pytest.mark.parametrize("name", [topic.name for topic in TOPICS])
-def test_what_duckdb_lacks_says_to_use_spark(name: str) -> None:
-    verdicts = [*_judge(name), *_judge(name, with_types=False)]
-    assert [one.expression for one in verdicts if one.outcome is Outcome.UNADVISED] == []
+@pytest.mark.parametrize(
+    ("answer", "value", "same"),
+    [
+        *((1, 1, True), (1, 1.0, False), ("1.0", 1.0, True), ("-0.0", 0.0, False), ("1.50", Decimal("1.5"), False)),
+        *((True, 1, False), (None, "", False), ([1, None], [1, 0], False), ([["a", 1]], {"a": 1}, True)),
+    ],
+)
+def test_comparison_sees(answer: Any, value: Any, same: bool) -> None:
+    assert is_same(answer, value) is same
 
 
-@functools.cache
-def _compared() -> frozenset[str]:
-    """The nodes and the functions of all expressions for which DuckDB has Spark's values, not errors or NULL alone."""
-    found = set()
-    for topic in TOPICS:
-        answers = read_answers(topic.name)
-        for verdict in _judge(topic.name):
-            kind, *values = answers[verdict.expression]
-            if verdict.outcome is not Outcome.AGREES or all(value is None or is_error(value, kind) for value in values):
-                continue
-            tree = sqlglot.parse_one(verdict.expression, read=DIALECT)
-            found |= {type(node).__name__ for node in tree.walk()} | find_calls(verdict.expression, tree)
-    return frozenset(found)
+TYPES = {"n": "int", "f": "float", "s": "text", "t": "timestamp", "d": "date", "b": "boolean", "a": "array<int>"}
 
 
-def test_each_entry_of_the_allow_list_is_compared_with_spark() -> None:
-    """To add an entry, add expressions on its edge values to tests/cases/expressions and record Spark's answers."""
-    assert sorted((USERS | NAMES) - _compared()) == []
-
-
-def test_an_entry_without_expressions_is_found() -> None:
-    assert sorted({"Sqrt", "SQRT", "Abs", "ABS"} - _compared()) == ["SQRT", "Sqrt"]
-
-
-# The tree of each is that of a text that is translated.
 @pytest.mark.parametrize(
     ("text", "refusal"),
     [
-        ("DATE_TRUNC(month, at)", "DATE_TRUNC to a unit that is not a literal"),
-        ("DATEDIFF(/* whole */ DAY, at, at)", "DATEDIFF of a unit"),
-        ("GET_JSON_OBJECT(month, 'b')", "GET_JSON_OBJECT of this path"),
-        ("CONCAT(GET_JSON_OBJECT(month, 'b'), GET_JSON_OBJECT(month, '$.b'))", "GET_JSON_OBJECT of this path"),
-        ("NVL(month, 'a', 'b')", "NVL of other than two values"),
-        ("CONCAT('it''s', month)", "two texts side by side"),
-        ("CharIndex('a', month)", "the function CharIndex"),
-        ("(SELECT ARG_MAX(month, at) FROM t)", "the function ARG_MAX"),
+        ("n = s", "a cast between a number and text that is not written"),
+        ("s IN (1)", "a cast between text and a number that is not written"),
+        ("COALESCE(d, '2024-1-1')", "a cast between a time and text that is not written"),
+        ("GREATEST(d, '2024-01-01')", "a cast between a time and text that is not written"),
+        ("CASE WHEN b THEN n ELSE s END", "a cast between a number and text that is not written"),
+        ("CASE n WHEN '1' THEN 1 END", "a cast between a number and text that is not written"),
+        ("CONCAT(s, n)", "CONCAT of a number"),
+        ("s || d", "|| of a time"),
+        ("gone = 1", "gone, a value whose type is not known"),
+        ("f = 1", "a comparison with FLOAT"),
+        ("a = a", "a comparison of arrays, structs or maps"),
+        ("s + 1", "arithmetic of text"),
+        ("n AND b", "a condition that is not a boolean"),
+        ("TRIM(BOTH 'a' FROM s)", "a call in this form"),
+        ("DATE_TRUNC(month, t)", "DATE_TRUNC with other units than YEAR, "),
+        ("DATEDIFF(/* whole */ DAY, t, t)", "DATEDIFF of 3 values"),
+        ("GET_JSON_OBJECT(s, 's')", "GET_JSON_OBJECT with other paths than those of a field"),
+        ("SUBSTRING(s, 0, 1)", "SUBSTRING with other numbers than literals from 1 on"),
+        ("s LIKE s", "LIKE with other patterns than literals without a backslash"),
+        ("NVL(s, 'a', 'b')", "NVL of 3 values"),
+        ("'it''s' = s", "CONCAT"),
+        ("CharIndex('a', s)", "the function CharIndex"),
+        ("SAFE_CAST(s AS INT)", "the function SAFE_CAST"),
+        ("EXISTS(a, x -> x > 1)", "EXISTS"),
+        ("(SELECT ARG_MAX(s, t) FROM r)", "the function ARG_MAX"),
+        ("SELECT n FROM (r JOIN q ON n = s)", "a cast between a number and text that is not written"),
+        ("SELECT n FROM r QUALIFY ROW_NUMBER() OVER (ORDER BY n) = 1", "Qualify"),
+        ("b = (n IN (SELECT x FROM r))", "IN of a query that is not a condition for rows"),
     ],
 )
-def test_what_only_the_text_shows_is_refused(text: str, refusal: str) -> None:
-    types = {name: exp.DataType.build(kind) for name, kind in (("month", "text"), ("at", "timestamp"))}
-    with pytest.raises(UnknownError, match=refusal):
-        require_known_text(text, lambda _: types)
+def test_what_is_not_known_is_refused(text: str, refusal: str) -> None:
+    types = {name: exp.DataType.build(kind, dialect="databricks") for name, kind in TYPES.items()}
+    with pytest.raises(UnknownError) as refused:
+        require_known_text(text, lambda _: {**types, "x": types["n"]})
+    assert refused.value.what.startswith(refusal)
