@@ -14,6 +14,8 @@ from scdgen import load_spec_text, render
 from tests.support.dbt_cases import DOC, FOLDER, DbtCase, Load, cases, filled, manifest_text
 from tests.unit.test_cli import run
 
+pytestmark = pytest.mark.verify
+
 CASES = list(cases())
 
 

@@ -55,11 +55,13 @@ def _list_wrong(verdicts: Iterable[Verdict]) -> list[str]:
     ]
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("name", [topic.name for topic in TOPICS])
 def test_no_translation_is_silently_wrong(name: str) -> None:
     assert _list_wrong(_judge(name)) == []
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("name", [topic.name for topic in TOPICS])
 def test_no_translation_is_silently_wrong_where_types_are_not_known(name: str) -> None:
     assert _list_wrong(_judge(name, with_types=False)) == []

@@ -32,6 +32,8 @@ from scdgen.url import hide_secrets
 from tests.conftest import ROOT
 from tests.tools.fuzz_specs import CORPUS, bases, outcome, spoilt, trees_of
 
+pytestmark = pytest.mark.verify
+
 PLAIN = "target: a.b\npattern: scd1\nsource: {table: c.d}\nkeys: [id]\ncolumns: {id: int, v: string}\n"
 SAVED = sorted(CORPUS.glob("*.yml"))
 

@@ -182,6 +182,7 @@ def test_charts_of_example_specs(path: Path) -> None:
     assert [label for label in drawn if not label.startswith("which ")] == [*spec.columns, *history, *views]
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("seed", range(40))
 def test_charts_of_random_specs(seed: int) -> None:
     for spec in mixture(seed)[:2]:

@@ -16,6 +16,8 @@ from scdgen.cli.options import map_specs
 from scdgen.errors import line_and_status
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.verify
+
 COUNT = 60
 SPEC = """target: crm.t_{number}
 pattern: scd1
@@ -79,7 +81,7 @@ REFUSED = "t_41.yml: create.sql: the SQL is refused: a DROP statement has no pla
     [
         ("generate", "DROP TABLE {{ ctx.target }};", 1, REFUSED),
         *(
-            pytest.param(*given, marks=pytest.mark.long)
+            pytest.param(*given, marks=pytest.mark.nightly)
             for given in (
                 ("validate", "DROP TABLE {{ ctx.target }};", 1, REFUSED),
                 ("validate", "{{ ctx.nothing }}", 2, "no attribute 'nothing'"),
