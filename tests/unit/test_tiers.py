@@ -53,7 +53,28 @@ NIGHTLY = {
 }
 # Template -> how many of its branches none of these specs takes: another command renders their text, or no case and no
 # seed has it. The numbers may only fall.
-UNTAKEN = Counter({})
+UNTAKEN = Counter(
+    {
+        "_macros.sql.j2": 7,
+        "_plan.sql.j2": 1,
+        "create.sql.j2": 2,
+        "lookups.sql.j2": 1,
+        "rejects.sql.j2": 2,
+        "scd1/_mark.sql.j2": 4,
+        "scd1/_rows.sql.j2": 3,
+        "scd1/merge.sql.j2": 4,
+        "scd1/plan.sql.j2": 1,
+        "scd1/snapshot.sql.j2": 1,
+        "scd2/_announced.sql.j2": 1,
+        "scd2/_corrections.sql.j2": 1,
+        "scd2/_header.sql.j2": 1,
+        "scd2/_sequence.sql.j2": 2,
+        "scd2/changes.sql.j2": 1,
+        "scd2/counts.sql.j2": 1,
+        "scd2/merge.sql.j2": 1,
+        "views.sql.j2": 1,
+    }
+)
 # Options that they do not have -> the tests that do.
 OPTIONS = {
     "lookups.*.query": "test_lookups.py::test_text_matches_only_key_written_alike[int]",
