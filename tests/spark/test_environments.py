@@ -1,6 +1,6 @@
 """The same cases in sessions of other settings and time zones.
 
-In the long tier each case runs in each environment. `make test` has a few pairs, others on another day, so that every
+In the last tier each case runs in each environment. `make verify` has a few pairs, others on another day, so that every
 pair has its turn within two months; the day's pairs are in the names of the tests.
 """
 
