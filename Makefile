@@ -80,15 +80,15 @@ test: $(READY)
 		took=$$(($$(date +%s) - began)) && echo "make test took $$((took / 60)) min $$((took % 60)) s"
 
 unit: $(READY)
-	$(BIN)/python -m pytest --tier test -m 'not spark'
+	$(BIN)/python -m pytest --tier test tests/unit scdgen
 
 spark: $(JARS)
-	$(BIN)/python -m pytest --durations=10 --tier test -m spark tests/spark
+	$(BIN)/python -m pytest --durations=10 --tier test tests/spark
 
 verify: $(JARS)
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --tier verify -m 'not spark'
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 --tier verify -m spark
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --tier verify tests/unit
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 --tier verify tests/spark
 
 nightly: INPUTS = 20000
 nightly: BATCHES = 50
@@ -131,7 +131,7 @@ lowest:
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
 	$(LOWEST)/bin/python -m uv pip install --quiet --python $(LOWEST) --resolution lowest-direct -e '.[dev]'
-	$(LOWEST)/bin/python -m pytest -n $(WORKERS) --dist loadfile -p no:cacheprovider --tier test --tier verify -m 'not spark'
+	$(LOWEST)/bin/python -m pytest -n $(WORKERS) --dist loadfile -p no:cacheprovider --tier test --tier verify tests/unit scdgen
 
 # Versions of Spark for make matrix; all by default.
 SPARK ?=

@@ -7,27 +7,27 @@ from __future__ import annotations
 
 import sys
 import xml.etree.ElementTree as ET
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 BIGGEST = 25
 
 
-def table(reports: Iterable[str], biggest: int = BIGGEST) -> Iterator[str]:
+def table(reports: Iterable[str]) -> Iterator[str]:
     """The lines of the table: the files that took longest, the others together, and the sum."""
-    seconds, number = Counter[str](), Counter[str]()
+    found: defaultdict[str, list[float]] = defaultdict(list)
     for report in reports:
         for case in ET.parse(report).getroot().iter("testcase"):
-            file = str(case.get("classname")).removeprefix("tests.").replace(".", "/")
-            seconds[file] += float(case.get("time", 0))  # type: ignore[assignment]
-            number[file] += 1
-    listed = [(f"`{file}`", taken, number[file]) for file, taken in seconds.most_common()]
-    rest = listed[biggest:]
-    sums = [(f"{len(rest)} others", rest), ("all", listed)]
+            found[str(case.get("classname")).removeprefix("tests.").replace(".", "/")].append(
+                float(case.get("time", 0))
+            )
+    files = sorted(found.items(), key=lambda file: -sum(file[1]))
+    rest, every = ([time for _, times in some for time in times] for some in (files[BIGGEST:], files))
     yield "| file | seconds | tests |"
     yield "|---|---:|---:|"
-    for name, taken, count in listed[:biggest] + [(n, sum(s for _, s, _ in f), sum(c for *_, c in f)) for n, f in sums]:
-        yield f"| {name} | {taken:.0f} | {count} |"
+    rows = [(f"`{name}`", times) for name, times in files[:BIGGEST]]
+    for name, times in (*rows, (f"{len(files) - len(rows)} others", rest), ("all", every)):
+        yield f"| {name} | {sum(times):.0f} | {len(times)} |"
 
 
 if __name__ == "__main__":
