@@ -17,15 +17,15 @@ INPUTS ?= 100000
 TIMES ?= 10
 BATCHES ?= 200
 
-.PHONY: help demo demo-visitor demo-sales check test test-long budget lint types imports unit spark long sqlfluff wheel dist seeds fuzz fuzz-specs crash writers lowest matrix dbt orchestrators histories bench docs test-docs site pins format clean
+.PHONY: help demo demo-visitor demo-sales test verify nightly lint types imports unit spark installed budget slow sqlfluff wheel dist seeds fuzz fuzz-specs crash writers lowest matrix dbt orchestrators bench docs test-docs site pins format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
 	@echo "make demo-visitor  page views in steps through scdgen stream"
 	@echo "make demo-sales  orders with the segment that customers had and have: revenue both ways, and why it differs"
-	@echo "make check   lint, types, import contracts, generated files, tests without Spark, rows on DuckDB (10 to 13 minutes)"
-	@echo "make test    make check, and a hundred tests on Spark; prints how long it took"
-	@echo "make test-long  everything else: the long tests, and all targets from here to make histories but make fuzz (8 hours, and a day for make histories)"
+	@echo "make test    lint, types, imports, generated files, most tests without Spark, rows on DuckDB, 25 tests on Spark (5 minutes)"
+	@echo "make verify  what a change must pass besides: all tests without Spark, every branch of the templates on Spark (under 45 minutes)"
+	@echo "make nightly everything else: the slow tests, and all targets from here to make orchestrators but make fuzz (8 hours); DAY=1 adds 20,000 random histories on DuckDB, and 200 random specs on Spark in 12 environments each (a day)"
 	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
 	@echo "make budget  how many lines each part of the project has, and may have (a second)"
 	@echo "make wheel   the wheel, built and installed in an empty environment"
@@ -41,7 +41,6 @@ help:
 	@echo "make matrix  the core of the tests on Spark 3.5, 4.0, 4.1 and 4.2 and the pairs of Fabric and EMR, each in an environment of its own (45 minutes)"
 	@echo "make dbt     the package for dbt with dbt 1.10, 1.11 and 1.12, each in an environment of its own"
 	@echo "make orchestrators  the examples for Airflow and Dagster, each in an environment of its own"
-	@echo "make histories  20,000 random histories on DuckDB, and 200 random specs on Spark in 12 environments each (a day)"
 	@echo "make docs    fills the pages: files, options, and what their commands print (on Spark)"
 	@echo "make pins    the versions and hashes that the GitHub Action installs, as the index has them today"
 	@echo "make bench   measurements, side by side in one run (over an hour on 2 cores); PARTS='history replay' chooses some"
@@ -76,35 +75,35 @@ demo-visitor: $(ENGINE)
 demo-sales: $(ENGINE)
 	@$(BIN)/python -m tests.tools.demo sales
 
-# The tiers: without Spark; on Spark, which a change must pass; what takes longer.
-check: $(READY)
-	@$(MAKE) --no-print-directory -j 4 lint types imports unit
-
-unit: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m 'not spark and not long'
-
+# The tiers are marks of the tests: docs/decisions/0007-test-tiers.md. Two at a time, the longest first.
 test: $(READY)
-	@began=$$(date +%s); $(MAKE) --no-print-directory check spark && \
+	@began=$$(date +%s); $(MAKE) --no-print-directory -j 2 spark unit types lint imports installed budget && \
 		took=$$(($$(date +%s) - began)) && echo "make test took $$((took / 60)) min $$((took % 60)) s"
 
+unit: $(READY)
+	$(BIN)/python -m pytest --tier test tests/unit scdgen
+
 spark: $(JARS)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m 'not long' tests/spark
+	$(BIN)/python -m pytest --durations=10 --tier test tests/spark
 
-test-long: INPUTS = 20000
-test-long: BATCHES = 50
-test-long: sqlfluff wheel dist site long seeds fuzz-specs test-docs crash writers lowest matrix dbt orchestrators histories
+verify: $(JARS)
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --tier verify tests/unit
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 --tier verify tests/spark
 
-# The long tests have more than one partition.
+nightly: INPUTS = 20000
+nightly: BATCHES = 50
+nightly: sqlfluff wheel dist site slow seeds fuzz-specs test-docs crash writers lowest matrix dbt orchestrators
+	$(if $(DAY),$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --tier nightly --day $(TWO) $(HISTORIES))
+
+# The slow tests have more than one partition. With DAY, those of random histories come last, because they take a day.
+DAY ?=
 TWO := --setting spark.sql.shuffle.partitions=2 --setting spark.default.parallelism=2
 HISTORIES := tests/unit/test_duck_random.py tests/unit/test_rewind.py tests/long/test_random_environments.py
 
-long: $(JARS)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m 'long and not more' $(TWO) $(HISTORIES:%=--ignore=%)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m more tests/spark
-
-# Last and apart from the others: what takes a day should not keep the rest from being run.
-histories: $(JARS)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m long $(TWO) $(HISTORIES)
+slow: $(JARS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 --tier nightly $(TWO) \
+		$(if $(DAY),$(HISTORIES:%=--ignore=%))
 
 RANDOM_TESTS := tests/spark/test_random.py tests/spark/test_recorded.py::test_random_histories \
 	tests/spark/test_plan.py::test_a_plan_is_what_the_run_does
@@ -133,7 +132,7 @@ lowest:
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
 	$(LOWEST)/bin/python -m uv pip install --quiet --python $(LOWEST) --resolution lowest-direct -e '.[dev]'
-	$(LOWEST)/bin/python -m pytest -n $(WORKERS) --dist loadfile -p no:cacheprovider -m 'not spark and not long'
+	$(LOWEST)/bin/python -m pytest -n $(WORKERS) --dist loadfile -p no:cacheprovider --tier test --tier verify tests/unit scdgen
 
 # Versions of Spark for make matrix; all by default.
 SPARK ?=
@@ -168,7 +167,7 @@ sqlfluff: $(READY)
 	$(BIN)/sqlfluff lint .build/sql --processes 1 --disable-progress-bar --dialect sparksql --templater placeholder
 
 types: $(READY)
-	$(BIN)/mypy
+	$(BIN)/mypy scdgen
 
 imports: $(READY)
 	$(BIN)/lint-imports

@@ -3,14 +3,15 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 
 from tests.support.core import CORE
-from tests.support.tiers import MAKE_TEST
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 Called = Callable[..., tuple[int, str, str]]
+TIERS = ("test", "verify", "nightly")  # of make; a test without a mark is in the first one
 SETTINGS = {
     # Not one per core, because workers share them; with only one, no writer could commit while a MERGE waits.
     "spark.master": "local[2]",
-    # Each partition is a task of each stage, and sending a task takes longer than these rows. `make long` has two.
+    # Each partition is a task of each stage, and sending a task takes longer than these rows. `make nightly` has two.
     "spark.default.parallelism": "1",
     "spark.sql.shuffle.partitions": "1",
     # Compiling and replanning take longer than these rows.
@@ -46,6 +48,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--warehouse", metavar="DIR", help="where the server keeps its tables")
     parser.addoption("--setting", action="append", default=[], metavar="K=V", help="a setting of the tests' own Spark")
     parser.addoption("--long", action="store_true", help="generated data in full size")
+    parser.addoption("--tier", action="append", choices=TIERS, help="only the tests of a tier; all without it")
+    parser.addoption("--day", action="store_true", help="the random seeds that take a day, too")
 
 
 @pytest.fixture(scope="session")
@@ -54,20 +58,34 @@ def long(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--long"))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if wanted := config.getoption("--tier"):
+        others = [item for item in items if tier_of(item) not in wanted]
+        items[:] = [item for item in items if tier_of(item) in wanted]
+        config.hook.pytest_deselected(items=others)
     for item in items:
         name = item.nodeid.removeprefix("tests/spark/")
-        listed = name in MAKE_TEST or name.partition("[")[0] in MAKE_TEST
-        if item.path.parent.name == "spark" and not listed and item.get_closest_marker("long") is None:
-            item.add_marker("more")
-        if item.path.parent.name == "long" or item.get_closest_marker("more") is not None:
-            item.add_marker("long")
         # Some tests there start another Spark in a separate process.
         if "spark" in getattr(item, "fixturenames", ()) or item.path.parent.name in {"spark", "long"}:
             item.add_marker("spark")
         if name in CORE:
             item.add_marker("core")
     items.sort(key=lambda item: item.get_closest_marker("spark") is not None)  # quick tests fail first
+
+
+def tier_of(node: pytest.Item) -> str:
+    """The tier of a test: its closest mark; without one, the first tier, but the last one in tests/long.
+
+    A mark of a parameter is closer than one of the function, which pytest lists before it.
+    """
+    marks = (mark.name for each in reversed(node.listchain()) for mark in reversed(each.own_markers))
+    return next((name for name in marks if name in TIERS), "nightly" if node.path.parent.name == "long" else "test")
+
+
+def by_tier(values: Iterable[Any], test: Container[Any], verify: Container[Any] = ()) -> list[Any]:
+    """Parameters of a test, those in neither ``test`` nor ``verify`` for the last tier."""
+    marks = {True: pytest.mark.verify, False: pytest.mark.nightly}
+    return [value if value in test else pytest.param(value, marks=marks[value in verify]) for value in values]
 
 
 @pytest.fixture(scope="session")
@@ -119,6 +137,18 @@ def seeds(config: pytest.Config, few: Iterable[int]) -> Iterable[int]:
     """The seeds of the random specs: ``few``, unless --specs asks for a number of them."""
     first, count = config.getoption("--seed"), config.getoption("--specs")
     return few if count is None else range(first, first + count)
+
+
+def of_day(config: pytest.Config, few: int, day: int) -> int:
+    """How many seeds: ``few``, or those of a day with --day."""
+    return day if config.getoption("--day") else few
+
+
+@contextmanager
+def without_gate() -> Iterator[None]:
+    """Render without the gate, which changes no text."""
+    with mock.patch("scdgen.compile.compile.judge"), mock.patch("scdgen.compile.queries.judge"):
+        yield
 
 
 def runnable(spark: Any, spec: Spec) -> Spec:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import seeds
+from tests.conftest import of_day, seeds
 from tests.spark.test_environments import ENVIRONMENTS, ZONE
 from tests.support.random_batches import SparkSide, play
 from tests.support.random_specs import EPOCH, make_case
@@ -21,7 +21,7 @@ from tests.support.random_specs import EPOCH, make_case
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SEEDS = 200
+FEW, SEEDS = 2, 200  # each night, and in a day
 # A day shortly before the clocks change. In Santiago they do at midnight, which is not a time on that day.
 EPOCHS = {
     "New York": dt.datetime(2024, 3, 6),
@@ -32,7 +32,7 @@ EPOCHS = {
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    metafunc.parametrize("seed", seeds(metafunc.config, range(1, SEEDS + 1)))
+    metafunc.parametrize("seed", seeds(metafunc.config, range(1, of_day(metafunc.config, FEW, SEEDS) + 1)))
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)

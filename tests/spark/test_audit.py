@@ -71,7 +71,7 @@ def test_rows_have_the_id_of_their_commit(spark: SparkSession) -> None:
     assert (again.inserted, again.updated) == (0, 0) and stored(spark, "audit.people") == after
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_history_and_show_have_the_id(
     spark: SparkSession, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,7 +90,7 @@ def test_history_and_show_have_the_id(
     assert status == 0 and "first_run_at" not in out
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("form", ["files", "script"])
 def test_pasted_file_has_an_id_of_its_own(spark: SparkSession, form: str) -> None:
     spec = load_spec_text(TEXT.replace("audit.people", f"audit.pasted_{form}") + "members: {unknown: {id: -1}}\n")
@@ -106,7 +106,7 @@ def test_pasted_file_has_an_id_of_its_own(spark: SparkSession, form: str) -> Non
     assert unknown[2] != one[2] and unknown[0] <= one[0]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_run_puts_literals_where_a_session_has_no_variables(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

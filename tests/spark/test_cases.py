@@ -1,9 +1,8 @@
 """The scenarios in tests/cases/rows; the README there describes the files.
 
-`make test` has those of tests/support/tiers.py, and counts the last batch of each by plan.sql before it is loaded. A
-batch with ``again`` is loaded twice. In the long tests so is the last batch of every case, and the second load must
-change nothing; then every check must pass. On DuckDB (tests/unit/test_duck.py) every batch of every case is counted
-before, and loaded twice.
+The last batch of each is counted by plan.sql before it is loaded. A batch with ``again`` is loaded twice. In the
+nightly tests so is the last batch of every case, and the second load must change nothing; then every check must pass.
+On DuckDB (tests/unit/test_duck.py) every batch of every case is counted before, and loaded twice.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from scdgen.cases.format import Case, Query, all_cases
 from scdgen.cases.play import Difference, Given, play
 from scdgen.run.results import RunResult
 from scdgen.sql import quote
-from tests.conftest import ROOT
+from tests.conftest import ROOT, by_tier
 from tests.support.worlds import AnySpark, foretell, require_foretold
 
 if TYPE_CHECKING:
@@ -33,12 +32,28 @@ CASES = all_cases(ROOT / "tests" / "cases" / "rows")
 NAMES = [case.name if isinstance(case, Case) else "wrong" for case in CASES]
 
 
-@pytest.mark.parametrize("case", CASES, ids=NAMES)
-def test_case(spark: SparkSession, warehouse: Path, case: Case | CaseError) -> None:
-    play_on_spark(spark, warehouse, case, thorough=False)
+# Together they take most options; each has another pattern or feed.
+FIRST = ("expectations_scd1", "inferred_members_and_snapshots", "join_kept", "lookups_typed")
+# With those and the seeds of test_random_combination, they take the branches of the templates: see test_tiers.py.
+VERIFIED = (
+    "auto_cdc_employees_scd1", "auto_cdc_scd1", "expectations_changes", "expectations_join",
+    "extracts_announce_after_a_delete", "extracts_announce_and_ignore_deletes", "extracts_keys_only",
+    "extracts_of_each_date", "feeds_without_a_delete", "filled_and_compared_maps", "first_keys_only",
+    "first_row_conflicts", "form_bigint", "inferred_member_and_late_change", "join_of_two", "join_since",
+    "join_with_the_unknown_member", "lookups", "lookups_fold", "lookups_of_two_keys", "maps_without_an_order",
+    "marked_by_two_feeds", "marked_by_two_feeds_column_by_column", "marked_in_partitions", "marked_partial_rows",
+    "marked_snapshot", "marked_with_sequence", "partial_rows_with_nulls_and_compare", "recorded_changes",
+    "recorded_lookups", "recorded_members", "recorded_sequence", "recorded_snapshot", "recorded_story",
+    "recorded_versions", "redelivered_to_one_row_in_columns", "without_times",
+)  # fmt: skip
 
 
-@pytest.mark.long
+@pytest.mark.parametrize("name", by_tier(NAMES, FIRST, VERIFIED))
+def test_case(spark: SparkSession, warehouse: Path, name: str) -> None:
+    play_on_spark(spark, warehouse, CASES[NAMES.index(name)], thorough=False)
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_last_batch_again_changes_nothing_and_checks_pass(spark: SparkSession, warehouse: Path, case: Case) -> None:
     play_on_spark(spark, warehouse, case, thorough=True)

@@ -89,6 +89,7 @@ def stored(spark: SparkSession) -> list[tuple[Any, ...]]:
     return sorted((tuple(row) for row in rows), key=lambda row: (row[0], row[2]))
 
 
+@pytest.mark.verify
 def test_change_feed_of_an_overwritten_table(spark: SparkSession, commits: Sequence[Any]) -> None:
     versions = range(1, len(COMMITS) + 1)
     states = [

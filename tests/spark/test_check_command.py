@@ -36,6 +36,7 @@ def sound(spark: Any) -> str:
     return SPEC.replace("TARGET", "checked.sound")
 
 
+@pytest.mark.nightly
 def test_failing_check_output_is_that_in_the_readme(spark: Any, call: Called) -> None:
     """A late row was inserted as if it were the newest."""
     spec, path = load_spec(ROOT / "specs" / "customer.yml"), str(ROOT / "specs" / "customer.yml")
@@ -64,6 +65,7 @@ def test_failing_check_output_is_that_in_the_readme(spark: Any, call: Called) ->
     spark.sql("DROP TABLE crm.customer")
 
 
+@pytest.mark.nightly
 def test_missing_table_does_not_stop_other_checks(call: Called, sound: str) -> None:
     Path("a.yml").write_text(SPEC.replace("TARGET", "checked.never"))
     Path("b.yml").write_text(sound)
@@ -81,6 +83,7 @@ def test_missing_table_does_not_stop_other_checks(call: Called, sound: str) -> N
     assert error is not None and error.get("message") == err.strip()
 
 
+@pytest.mark.verify
 def test_custom_checks(spark: Any, sound: str) -> None:
     def spec(query: str) -> Any:
         return load_spec_text(f"{sound}checks:\n  - {{name: mine, query: '{query}'}}\n")
@@ -96,6 +99,7 @@ def test_custom_checks(spark: Any, sound: str) -> None:
         Runner(spark).check(spec("SELECT * FROM checked.sound WHERE 1 / (id - 1) > 0"))
 
 
+@pytest.mark.nightly
 def test_custom_template_with_wrong_counts_is_refused(call: Called, sound: str) -> None:
     Path("a.yml").write_text(sound)
     Path("check_all.sql.j2").write_text("SELECT COUNT(*) AS mine FROM {{ ctx.target }};\n")
@@ -107,6 +111,7 @@ def test_custom_template_with_wrong_counts_is_refused(call: Called, sound: str) 
     )
 
 
+@pytest.mark.nightly
 def test_missing_columns(spark: Any, sound: str) -> None:
     """A column that the next run adds counts as NULL; a missing history column is an error."""
     wider = load_spec_text(sound.replace("name: string", "name: string, city: string"))

@@ -227,7 +227,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", CASES)
 def test_each_damage_fails_its_checks(spark: SparkSession, name: str) -> None:
     case, runner = CASES[name], Runner(spark)

@@ -75,7 +75,7 @@ def merged_later(spark: Any, text: str, between: Callable[[], Any]) -> Any:
     return Result()
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_source_reads_the_version_merged_into(spark: SparkSession) -> None:
     """If another writer commits after names are resolved, the MERGE must see that commit or fail.
 

@@ -74,7 +74,7 @@ def expected(histories: dict[int, History]) -> list[tuple[Any, ...]]:
     return sorted(rows, key=repr)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(2))
 def test_corrections_by_both_ways_agree(spark: SparkSession, seed: int) -> None:
     drawn, runner = random.Random(seed), Runner(spark)

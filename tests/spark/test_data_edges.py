@@ -31,7 +31,7 @@ def _schema(spark: SparkSession) -> None:
     spark.sql("CREATE SCHEMA IF NOT EXISTS edges")
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("zone", "open_end"),
     [
@@ -68,7 +68,7 @@ def test_extreme_times(spark: SparkSession, zone: str, open_end: str) -> None:
     assert [check.name for check in Runner(session).check(spec) if check.failures] == []
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_numbers_at_their_edges(spark: SparkSession) -> None:
     """NaN equals NaN, -0.0 equals 0.0, and the last digit of a decimal counts. An equal value opens no version."""
     full = "99999999999999999999.999999999999999999"
@@ -102,7 +102,7 @@ def test_numbers_at_their_edges(spark: SparkSession) -> None:
     assert last.collect()[0][0] == 1, "not a digit is lost"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_keys_at_the_edges_of_numbers(spark: SparkSession) -> None:
     """NaN is one key, and -0.0 is the key 0.0, within a batch and across batches."""
     spec = spec_of("number_keys", "id: double, v: string")

@@ -68,7 +68,7 @@ CASES: list[tuple[str, str, list[tuple[Any, ...]], dict[str, object], str, int |
 
 @pytest.mark.parametrize(
     ("text", "rows", "params", "rule", "count", "holds"),
-    [pytest.param(*given, id=name, marks=pytest.mark.long if name != "null key" else ()) for name, *given in CASES],
+    [pytest.param(*given, id=name, marks=pytest.mark.nightly if name != "null key" else ()) for name, *given in CASES],
 )
 def test_broken_rule_stops_the_run(
     spark: SparkSession, text: str, rows: list[tuple[Any, ...]], params: dict[str, object], rule: str,
@@ -112,6 +112,7 @@ def test_engine_errors_are_one_line(spark: SparkSession) -> None:
         runner.check(load_spec_text(changes().replace("errors.t", "errors.missing")))
 
 
+@pytest.mark.nightly
 def test_params_are_required_and_typed(spark: SparkSession) -> None:
     runner, spec = Runner(spark), load_spec_text(snapshot())
     with pytest.raises(
@@ -124,6 +125,7 @@ def test_params_are_required_and_typed(spark: SparkSession) -> None:
         runner.run(spec, frame(spark, (1, "a")), {"taken": "current_timestamp()) OR (1=1"})
 
 
+@pytest.mark.nightly
 def test_bad_rows_are_skipped_and_conflicts_resolved(spark: SparkSession) -> None:
     runner = Runner(spark)
     spec = load_spec_text(changes(more="bad_rows: skip").replace("errors.t", "errors.skip"))
@@ -136,7 +138,7 @@ def test_bad_rows_are_skipped_and_conflicts_resolved(spark: SparkSession) -> Non
     assert result.inserted == 2, "one of the two rows of 1, and a delete wins over a row of 3"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_rows_that_the_source_leaves_out_break_no_rule(spark: SparkSession) -> None:
     """Spark may test a condition before a join or an IS NOT NULL below it; the rules see only what the source keeps."""
     spark.sql("CREATE SCHEMA IF NOT EXISTS left_out")

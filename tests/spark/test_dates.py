@@ -38,6 +38,7 @@ def versions(spark: SparkSession) -> list[tuple[Any, ...]]:
 ROWS = [(1, "a", 1), (2, "a", 1), (1, "a", 2), (2, "a", 2), (1, "b", 3), (2, "a", 3)]
 
 
+@pytest.mark.verify
 def test_dates_of_a_table(spark: SparkSession) -> None:
     """Each is a run with a commit of its own, which undo takes back with its date."""
     spark.sql("DROP TABLE IF EXISTS dates.t")
@@ -78,7 +79,7 @@ def test_dates_of_a_table(spark: SparkSession) -> None:
     assert not [check for check in runner.check(spec) if check.failures]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_older_snapshot_withdraws_nothing(spark: SparkSession) -> None:
     """Of rows with times of their own, a run compares the time of the snapshot with those in the log."""
     spec = load_spec_text("""

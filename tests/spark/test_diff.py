@@ -61,7 +61,7 @@ def summarize(found: DiffResult, *columns: str) -> list[tuple[Any, ...]]:
     return [(row.change, *row.key.values(), row.since, *side(row)) for row in found.rows]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_changes_by_times_and_runs(
     spark: SparkSession, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,7 +131,7 @@ def test_changes_by_times_and_runs(
         runner.diff(spec, "2024-01-15", keys={"id": 9})
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_changes_of_a_table_without_history(spark: SparkSession) -> None:
     """A column that was added later is NULL in earlier versions."""
     spark.sql("DROP TABLE IF EXISTS diffs.stock")

@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import Called
 
 
+@pytest.mark.verify
 def test_spark_writes_and_reads_a_table(spark: Any, called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scdgen.engine.doctor.local_session", lambda *_: spark)
     status, out, err = called("doctor", "--spark")

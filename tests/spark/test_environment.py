@@ -15,7 +15,7 @@ from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import cut
 from scdgen.sql.tokens import split_statements
-from tests.conftest import rows_of
+from tests.conftest import by_tier, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -82,6 +82,7 @@ def as_script(session: Any, spec: Spec) -> None:
     session.sql(render_script(cut(render(spec).merge), Compiler())).collect()
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("form", [as_file, as_script])
 @pytest.mark.parametrize(
     ("kind", "value"),
@@ -105,6 +106,7 @@ def test_no_cast_changes_a_value_without_ansi_mode(
     assert session.conf.get("spark.sql.ansi.enabled") == "false"
 
 
+@pytest.mark.nightly
 def test_texts_are_read_as_they_are_written(spark: SparkSession) -> None:
     """A user's session may read escapes, double quotes and names otherwise, and fill ``${name}``; a run does not."""
     settings = {
@@ -145,7 +147,7 @@ AFTER_TWO = [
 ]
 
 
-@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kolkata"])
+@pytest.mark.parametrize("zone", ["America/New_York", pytest.param("Asia/Kolkata", marks=pytest.mark.nightly)])
 def test_a_run_in_another_zone_than_the_first_one(spark: SparkSession, zone: str) -> None:
     """The open end is an instant: the literal of the session's zone would be another one."""
     name = f"zone_{zone[-4:].lower()}"
@@ -163,6 +165,7 @@ def test_a_run_in_another_zone_than_the_first_one(spark: SparkSession, zone: str
     assert other.spark.conf.get("spark.sql.session.timeZone") == zone, "it is set back"
 
 
+@pytest.mark.nightly
 def test_a_paste_in_another_zone_stops(spark: SparkSession) -> None:
     spec = load_spec_text(EXTRACT.format(name="zone_paste"))
     scripts = render(spec)
@@ -185,6 +188,7 @@ def test_a_paste_in_another_zone_stops(spark: SparkSession) -> None:
     assert history(spark, "env.zone_paste") == AFTER_TWO
 
 
+@pytest.mark.nightly
 def test_a_paste_of_an_empty_extract_in_another_session_stops(spark: SparkSession) -> None:
     """It closes every version, and no row of it is tested."""
     text = EXTRACT.format(name="empty_paste").replace(
@@ -206,6 +210,7 @@ def test_a_paste_of_an_empty_extract_in_another_session_stops(spark: SparkSessio
     assert history(spark, "env.empty_paste") == [(1, "a", "2024-01-01 00:00:00", "2024-02-01 00:00:00", False)]
 
 
+@pytest.mark.verify
 def test_a_table_keeps_the_zone_that_it_was_made_in(spark: SparkSession) -> None:
     """Dates and texts are times of that zone, in every later session."""
     text = CHANGES.format(name="zone_kept").replace('amount: "decimal(9,2)"', "v: string, seen: timestamp")
@@ -226,6 +231,7 @@ def test_a_table_keeps_the_zone_that_it_was_made_in(spark: SparkSession) -> None
         Runner(spark).run(wrong)
 
 
+@pytest.mark.verify
 def test_timestamps_without_a_zone(spark: SparkSession) -> None:
     """With timestampType TIMESTAMP_NTZ the word TIMESTAMP means another type: a run reads it as ever, a paste stops."""
     spec = load_spec_text(CHANGES.format(name="ntz"))
@@ -249,7 +255,7 @@ lookups: {{env.creates_facts: {{fact: env.creates_raw, at: at, keys: {{id: id}},
 """
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_paste_that_creates_something_stops_in_another_session(spark: SparkSession) -> None:
     """A table keeps the types, and a view the zone, of the session that creates it; a gap of days has its days."""
     days, seconds = (load_spec_text(CREATES.format(gap=gap)) for gap in ("1 day", "1 second"))
@@ -320,7 +326,7 @@ def require_by_name(spark: SparkSession, name: str, spec: Spec, load: Callable[[
     assert tuple(found) == tuple(wanted)[:-1]
 
 
-@pytest.mark.parametrize("reads", ["table", "query", "frame", "paste"])
+@pytest.mark.parametrize("reads", by_tier(["table", "query", "frame", "paste"], ["table"]))
 def test_structs_are_matched_by_name(spark: SparkSession, reads: str) -> None:
     name = f"struct_{reads}"
     source = f"query: SELECT * FROM env.{name}_raw" if reads == "query" else f"table: env.{name}_raw"
@@ -336,6 +342,7 @@ def test_structs_are_matched_by_name(spark: SparkSession, reads: str) -> None:
     require_by_name(spark, name, spec, load, "MAP('k', RIGHT) AS m, ")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("pattern", ["scd1", "scd0"])
 def test_structs_of_a_row_are_matched_by_name(spark: SparkSession, pattern: str) -> None:
     name = f"struct_{pattern}"
@@ -343,6 +350,7 @@ def test_structs_of_a_row_are_matched_by_name(spark: SparkSession, pattern: str)
     require_by_name(spark, name, spec, lambda: Runner(spark).run(spec))
 
 
+@pytest.mark.nightly
 def test_a_missing_field_is_named(spark: SparkSession) -> None:
     fill(spark, "env.lacks_raw", "SELECT 1 AS id, NAMED_STRUCT('city', 'Oslo') AS addr, TIMESTAMP '2024-01-01' AS at")
     text = BY_NAME.format(name="lacks", pattern="scd2", source="table: env.lacks_raw, effective_at: at")
@@ -362,7 +370,7 @@ EMPTY = {
 }
 
 
-@pytest.mark.parametrize("form", EMPTY)
+@pytest.mark.parametrize("form", by_tier(EMPTY, (), ["join"]))
 def test_a_night_without_rows(spark: SparkSession, form: str) -> None:
     """The source drops its rows by another table: nothing to do, in a paste, a run and a plan."""
     name = f"night_{form}"
@@ -390,6 +398,7 @@ def test_a_night_without_rows(spark: SparkSession, form: str) -> None:
         assert Runner(spark).run(spec).inserted == 1
 
 
+@pytest.mark.nightly
 def test_a_file_is_not_taken_for_that_of_the_spec_before(spark: SparkSession, tmp_path: Path) -> None:
     """Both are read through one view, of which the first has times and the second numbers."""
     text = "target: env.path_{0}\npattern: scd2\nsource: {{path: {1}, format: json, effective_at: at}}\nkeys: [id]\n"
@@ -405,6 +414,7 @@ def test_a_file_is_not_taken_for_that_of_the_spec_before(spark: SparkSession, tm
     assert not spark.catalog.tableExists("env.path_second")
 
 
+@pytest.mark.verify
 def test_primary_key_is_refused(spark: SparkSession) -> None:
     """Spark's parser or Delta would refuse it with an error of their own."""
     spec = load_spec_text(

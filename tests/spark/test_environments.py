@@ -1,6 +1,6 @@
 """The same cases in sessions of other settings and time zones.
 
-In the long tier each case runs in each environment. `make test` has a few pairs, others on another day, so that every
+In the last tier each case runs in each environment. `make verify` has a few pairs, others on another day, so that every
 pair has its turn within two months; the day's pairs are in the names of the tests.
 """
 
@@ -47,11 +47,12 @@ def _pairs() -> list[Any]:
     # A step that shares no factor with their number visits all of them, and neighbours have different environments.
     todays = {pairs[(first + number) * 7 % len(pairs)] for number in range(PER_DAY)}
     return [
-        pytest.param(*pair, id=f"{pair[1]}, {pair[0]}", marks=[] if pair in todays else [pytest.mark.long])
+        pytest.param(*pair, id=f"{pair[1]}, {pair[0]}", marks=[] if pair in todays else [pytest.mark.nightly])
         for pair in pairs
     ]
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(("environment", "case"), _pairs())
 def test_case_in_another_environment(spark: SparkSession, warehouse: Path, environment: str, case: str) -> None:
     session = spark.newSession()

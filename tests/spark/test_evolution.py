@@ -68,7 +68,7 @@ def test_new_columns_are_added(spark: SparkSession, runner: Runner) -> None:
     assert [check.name for check in runner.check(evolved) if check.failures] == [], "the stored hashes hold too"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_views_get_the_new_columns(spark: SparkSession, runner: Runner) -> None:
     """After the MERGE, so that they still work if it fails; and in the next run, if a column was added by hand."""
     views = "views: {current: evolve.now, overlay: evolve.overlaid}\noverlays: {first_name: {first: name}}"
@@ -90,7 +90,7 @@ def test_views_get_the_new_columns(spark: SparkSession, runner: Runner) -> None:
     assert "email" in spark.table("evolve.now").columns
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_new_column_opens_no_versions_in_snapshot(spark: SparkSession, runner: Runner) -> None:
     rows = [(1, "Ann", "Oslo", None, None, day(1)), (2, "Bob", "Bonn", None, None, day(1))]
     options = "snapshot: {taken_at: TIMESTAMP '2024-01-05'}"
@@ -206,6 +206,7 @@ def drifted(given: tuple[str, ...]) -> Spec:
     )
 
 
+@pytest.mark.nightly
 def test_drift_is_refused(spark: SparkSession, runner: Runner) -> None:
     runner.run(spec_of(), source=frame(spark, (1, "Ann", "Oslo", None, None, day(1))))
     before = version(spark)
@@ -223,7 +224,7 @@ def test_drift_is_refused(spark: SparkSession, runner: Runner) -> None:
     assert version(spark) == before
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_existing_table_is_adopted(spark: SparkSession, runner: Runner) -> None:
     spark.sql("CREATE SCHEMA IF NOT EXISTS evolve")
     spark.sql("CREATE TABLE evolve.dim (id INT, name VARCHAR(9), city STRING, valid_from TIMESTAMP, valid_to TIMESTAMP,"
@@ -250,7 +251,7 @@ def test_existing_table_is_adopted(spark: SparkSession, runner: Runner) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_skipped_rows_are_counted(spark: SparkSession, runner: Runner) -> None:
     rows = [(1, "Ann", "Oslo", None, None, day(1)), (None, "Eve", "Rome", None, None, day(1)),
             (2, "Bob", "Bonn", None, None, None), (None, None, None, None, None, None)]  # fmt: skip
@@ -304,7 +305,7 @@ MOVES: dict[str, tuple[tuple[str, ...], tuple[str, ...], bool]] = {
 }  # fmt: skip
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", MOVES)
 def test_statements_of_a_message_keep_the_history(spark: SparkSession, runner: Runner, name: str) -> None:
     """After the statements of the message and a run, the table is as if it had always had the new spec."""
@@ -363,7 +364,7 @@ REBUILDS = {
 }
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", REBUILDS)
 def test_table_rebuilt_from_itself_is_as_from_its_changes(spark: SparkSession, runner: Runner, name: str) -> None:
     """The advice for changes that the statements of a message cannot bring to stored versions."""

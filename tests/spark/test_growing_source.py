@@ -100,7 +100,7 @@ def shown(spark: SparkSession, table: str) -> list[str]:
     return sorted(" ".join(f"{v:%m-%d}" if isinstance(v, dt.datetime) else str(v) for v in row) for row in rows)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", CASES)
 def test_run_with_growing_source_is_retried(spark: SparkSession, name: str) -> None:
     """The table equals that of a source which had all rows from the start."""
@@ -115,7 +115,7 @@ def test_run_with_growing_source_is_retried(spark: SparkSession, name: str) -> N
     assert shown(spark, f"growing.{table}") == sorted(case.table)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_growing_source_fails_the_last_try(spark: SparkSession) -> None:
     spec = spec_of(CASES["an earlier time"], "last")
     holds(spark, HISTORY)
@@ -129,7 +129,7 @@ def test_growing_source_fails_the_last_try(spark: SparkSession) -> None:
     assert shown(spark, "growing.last") == stored
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_row_within_the_bound_is_merged_without_retry(spark: SparkSession) -> None:
     spec = spec_of(CASES["an earlier time"], "along")
     holds(spark, "(1, 'a', '2024-01-01')")
@@ -140,7 +140,7 @@ def test_row_within_the_bound_is_merged_without_retry(spark: SparkSession) -> No
     assert (result.retries, result.inserted, result.updated) == (0, 2, 1)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_plan_with_growing_source_is_retried(spark: SparkSession) -> None:
     spec = spec_of(CASES["an earlier time"], "planned")
     holds(spark, HISTORY)

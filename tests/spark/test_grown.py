@@ -46,7 +46,7 @@ def ratio(spark: SparkSession, number: int) -> float:
     return sum(opened_files(spark, SPEC, start_of(number)).values()) / sum(all_files(spark, UPSERTED).values())
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_bytes_opened_do_not_grow_with_the_history(grown: SparkSession) -> None:
     """At most 1.3 times those of an upsert, also after twice as many batches, and after OPTIMIZE."""
     grow(grown, 0, BATCHES)
@@ -60,7 +60,7 @@ def test_bytes_opened_do_not_grow_with_the_history(grown: SparkSession) -> None:
     assert late <= 1.05 * early, (early, late)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_batch_runs_without_the_files_of_closed_versions(spark: SparkSession) -> None:
     """In default settings, without OPTIMIZE: the MERGE opens no file that holds closed versions only."""
     spark.sql("CREATE SCHEMA IF NOT EXISTS grown")
@@ -83,7 +83,7 @@ def test_batch_runs_without_the_files_of_closed_versions(spark: SparkSession) ->
     assert sorted(opened.collect()) == sorted(spark.table("grown.cut_upserted").collect())
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_table_at_a_location_is_found_again(spark: SparkSession, tmp_path: Path) -> None:
     """A catalog may not know the table of an earlier version; CREATE then registers it, as it is."""
     spark.sql("CREATE SCHEMA IF NOT EXISTS grown")
@@ -95,7 +95,7 @@ def test_table_at_a_location_is_found_again(spark: SparkSession, tmp_path: Path)
     assert runner.run(spec, feed.rows(spark, 1)).updated > 0
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_existing_table_keeps_its_layout(spark: SparkSession) -> None:
     """A table from before ``table.layout`` works as it did; no run changes it."""
     spark.sql("CREATE SCHEMA IF NOT EXISTS grown")
@@ -110,7 +110,7 @@ def test_existing_table_keeps_its_layout(spark: SparkSession) -> None:
     assert [commit.operation for commit in runner.history(spec)] == ["MERGE", "MERGE", "CREATE TABLE"]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_move_a_table_over(spark: SparkSession) -> None:
     """The statements of docs/how-to/layout.md: same rows, new layout, and runs go on.
 
@@ -139,7 +139,7 @@ def test_move_a_table_over(spark: SparkSession) -> None:
     assert not [check for check in runner.check(spec) if check.failures]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_erase_a_key(spark: SparkSession) -> None:
     """The steps of docs/how-to/deletes.md: after them, no file of the table has the rows of the key."""
     spark.sql("CREATE SCHEMA IF NOT EXISTS grown")
@@ -169,7 +169,7 @@ def partitions(spark: SparkSession, table: str) -> list[str]:
     return list(spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]["partitionColumns"])
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("options", "expected"),
     [

@@ -30,7 +30,7 @@ def spec_text(source: str, target: str = TABLE) -> str:
     return f"target: {target}\npattern: scd2\nsource: {source}\nkeys: [k]\ncolumns: {columns}\n"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_hostile_values_stay_values(spark: SparkSession) -> None:
     """As keys, as values, as a param and as a search text."""
     spark.sql("CREATE SCHEMA IF NOT EXISTS hostile")
@@ -61,7 +61,7 @@ FILES = [
 ]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_hostile_file_names_are_read(spark: SparkSession, tmp_path: Path) -> None:
     """Each file has one row; together they are one source."""
     spec = load_spec_text(

@@ -53,7 +53,7 @@ def make_source(spark: SparkSession, rows: Sequence[str]) -> None:
     )
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_no_merge_if_the_plan_counts_no_change(spark: SparkSession, tmp_path: Path) -> None:
     def counted(text: str, **given: Any) -> tuple[int, int, int]:
         with listening(spark) as sent:

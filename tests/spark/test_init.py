@@ -31,6 +31,7 @@ def here(called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
     return called
 
 
+@pytest.mark.nightly
 def test_draft_from_csv_changes(spark: Any, here: Called) -> None:
     Path("customers.csv").write_text(CHANGES)
     assert here("init", "--from", "customers.csv", "--target", "init_csv.customer", "--out", "c.yml")[0] == 0
@@ -87,7 +88,7 @@ EXCEL = (
 )
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "iso-8859-1", "windows-1252"])
 def test_csv_of_excel(spark: Any, here: Called, encoding: str) -> None:
     """Semicolons, byte order marks, decimal commas and dates as a German Excel writes them: the draft runs."""
@@ -114,7 +115,7 @@ def test_csv_of_excel(spark: Any, here: Called, encoding: str) -> None:
     assert "0 opened" in here("run", "spec.yml", "--source", "kunde.csv")[1], "the same rows by --source"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_changes_whose_dates_are_text_close_no_other_key(spark: Any, here: Called) -> None:
     spark.sql("DROP TABLE IF EXISTS init_dates.customer")
     Path("a.csv").write_text("id,name,changed_at\n1,Ann,01/02/2024\n2,Bob,01/02/2024\n")
@@ -131,7 +132,7 @@ def test_changes_whose_dates_are_text_close_no_other_key(spark: Any, here: Calle
     assert rows == [(1, "Ann", "2024-02-01", False), (1, "Anna", "2024-03-01", True), (2, "Bob", "2024-02-01", True)]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_draft_from_json_lines(here: Called) -> None:
     same = {"id": 1, "day": "2024-05-01", "none": None}
     rows = [
@@ -151,6 +152,7 @@ def test_draft_from_json_lines(here: Called) -> None:
     assert "# Guessed: the name; changed differs in all rows by itself.\n" in out
 
 
+@pytest.mark.verify
 def test_draft_from_delta_parquet_and_tables(spark: Any, here: Called) -> None:
     spark.sql("CREATE SCHEMA IF NOT EXISTS init_t")
     spark.sql("DROP TABLE IF EXISTS init_t.feed")
@@ -185,6 +187,7 @@ def test_draft_from_delta_parquet_and_tables(spark: Any, here: Called) -> None:
     assert (status, err.startswith("--table init_t.nothing: no such table")) == (2, True)
 
 
+@pytest.mark.nightly
 def test_draft_of_versions_runs(here: Called, spark: Any) -> None:
     Path("old.csv").write_text(
         "id,city,valid_from,valid_to,is_current\n1,Oslo,2024-01-01,2024-03-01,N\n1,Rome,2024-03-01,9999-12-31,Y\n"
@@ -205,6 +208,7 @@ def test_draft_of_versions_runs(here: Called, spark: Any) -> None:
     ]
 
 
+@pytest.mark.nightly
 def test_draft_from_an_array_of_objects_runs(spark: Any, here: Called) -> None:
     """Keys that differ from object to object are a map; the draft gives the shape, so that its path runs too."""
     tags = [{f"k{number}": number for number in range(place, 40, 4)} for place in range(4)]
@@ -251,6 +255,7 @@ def test_draft_from_an_array_of_objects_runs(spark: Any, here: Called) -> None:
     assert here("init", "--from", "bad.json") == (1, "", says)
 
 
+@pytest.mark.nightly
 def test_draft_keeps_digits_of_folders_and_names_excels_line(here: Called) -> None:
     for branch in ("007", "12"):
         for name, text in (("csv", "id, day\n1, 2024-01-01\n"), ("json", '{"id": 1, "day": "2024-01-01"}\n')):
@@ -268,6 +273,7 @@ def test_draft_keeps_digits_of_folders_and_names_excels_line(here: Called) -> No
     assert here("init", "--from", "a.csv") == (2, "", says)
 
 
+@pytest.mark.nightly
 def test_expression_for_the_other_century_is_right(spark: Any) -> None:
     """The one that a draft offers, on Spark."""
     days = [f"29-FEB-{year:02}" for year in range(0, 100, 4)]
@@ -294,6 +300,7 @@ FILES = {
 }
 
 
+@pytest.mark.nightly
 def test_python_reads_a_file_as_spark_does(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():

@@ -35,7 +35,7 @@ ALIASES = {"c": "a", "p": "b", "q": "c"}  # alias -> the column of the spec that
 Tables = dict[str, dict[Key, list[Period]]]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", SEEDS)
 def test_joined_histories_equal_the_reference(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     joined = _Joined(spark, seed, tmp_path)
@@ -58,6 +58,7 @@ def test_joined_histories_equal_the_reference(spark: SparkSession, tmp_path: Pat
     joined.drop()
 
 
+@pytest.mark.verify
 def test_merge_of_join_compares_keys_by_hash(spark: SparkSession) -> None:
     text = """
         target: joined.planned

@@ -36,7 +36,7 @@ def day(number: int) -> dt.datetime:
     return dt.datetime(2024, 1, 1) + dt.timedelta(days=number)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_table_does_not_depend_on_arrival_order(spark: SparkSession) -> None:
     """20 seeds at once, each with its own keys: in order in one batch, and shuffled in eight."""
     stream = []
@@ -64,7 +64,7 @@ def test_table_does_not_depend_on_arrival_order(spark: SparkSession) -> None:
     assert load("shuffled", [shuffled[i::8] for i in range(8)]) == in_order
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_rows_of_one_time_do_not_depend_on_arrival_order(spark: SparkSession) -> None:
     """With history.sequence: several rows of a key and time, deletes too, in one batch and shuffled in eight."""
     rng = random.Random(7)
@@ -89,7 +89,7 @@ def test_rows_of_one_time_do_not_depend_on_arrival_order(spark: SparkSession) ->
     assert load("of_one_time_shuffled", [shuffled[i::8] for i in range(8)]) == in_order
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_view_folds_equal_neighbours(spark: SparkSession) -> None:
     spec, runner = runnable(spark, load_spec_text(SPEC.replace("TARGET", "kept.read"))), Runner(spark)
     rows = [
@@ -117,7 +117,7 @@ def test_view_folds_equal_neighbours(spark: SparkSession) -> None:
     assert shown == [(2, "a", day(1)), (2, "a", day(4))]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("own_time", [False, True])
 def test_snapshot_marks_missing_keys(spark: SparkSession, own_time: bool) -> None:
     name = f"kept.extract_{own_time}".lower()

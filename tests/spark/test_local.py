@@ -104,7 +104,7 @@ def looks(spec: Spec) -> list[Any]:
     return [*versions, *runs]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_without_spark_are_those_of_spark(spark: Any, warehouse: Path, name: str) -> None:
     spec = spec_of(name, "updated_at: seen", "scd1") if name == "scd1" else spec_of(name, HISTORIES[name])
@@ -121,6 +121,7 @@ def test_rows_without_spark_are_those_of_spark(spark: Any, warehouse: Path, name
     assert read_history(local, spec, 1) == read_history(ours, spec, 1)
 
 
+@pytest.mark.nightly
 def test_tables_below_a_folder_with_odd_characters_are_found_again(spark: Any, tmp_path: Path) -> None:
     """Neither percent-encoded nor a pattern: a warehouse below "My Documents (100%)"."""
     folder = tmp_path / "My Documents (100%20) [a]*"
@@ -133,6 +134,7 @@ def test_tables_below_a_folder_with_odd_characters_are_found_again(spark: Any, t
     assert [path.name for path in tmp_path.iterdir()] == [folder.name]
 
 
+@pytest.mark.nightly
 def test_what_might_differ_is_left_to_spark(spark: Any, warehouse: Path) -> None:
     local = LocalTables(warehouse, Compiler())
     maps = load_spec_text(
@@ -153,6 +155,7 @@ def test_what_might_differ_is_left_to_spark(spark: Any, warehouse: Path) -> None
         read_versions(local, mapped, VersionFilter())
 
 
+@pytest.mark.verify
 def test_commands_read_the_warehouse_without_spark(
     spark: Any, warehouse: Path, called: Called, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

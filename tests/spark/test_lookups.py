@@ -14,6 +14,7 @@ import pytest
 from scdgen import Spec, load_spec_text, render
 from scdgen.cases.spark import collect
 from scdgen.sql.tokens import split_statements
+from tests.conftest import by_tier
 from tests.support.random_specs import BEGINNING, LAST_RUN, Case, history, key, make_case
 from tests.support.reference import History, Version, look_up, read_versions, replace_histories, written
 
@@ -30,7 +31,8 @@ LOOKUPS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("seed", [SCD2[0], *(pytest.param(seed, marks=pytest.mark.long) for seed in SCD2[1:])])
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", SCD2)
 def test_each_fact_has_its_version(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     case = make_case(seed, f"looked.t{seed}", str(tmp_path))
     spec = load_spec_text(_document(case))
@@ -77,10 +79,7 @@ KEY_TYPES: dict[str, tuple[str, list[tuple[str, str, list[str]]]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["int", "string", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("decimal(38, 0)", "date", "binary"))],
-)
+@pytest.mark.parametrize("kind", by_tier(KEY_TYPES, ["int"]))
 def test_text_matches_only_key_written_alike(spark: SparkSession, kind: str) -> None:
     keys, facts = KEY_TYPES[kind]
     lookups = {

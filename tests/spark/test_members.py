@@ -47,7 +47,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("seed", seeds(metafunc.config, SCD2))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_random_members(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     """Each run infers members, merges a batch, or both; each is repeated, which changes nothing."""
     case = make_members_case(seed, f"members.t{seed}", str(tmp_path))
@@ -119,7 +119,7 @@ def stored(case: Case, state: History, now: Any) -> list[tuple[Any, ...]]:
 FACTS_FIRST = [["facts", "early", "late"], ["early", "facts", "late"], ["early", "late", "facts"]]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("feed", ["changes", "versions"])
 def test_any_order_of_runs_gives_the_same_table(spark: SparkSession, feed: str) -> None:
     """Facts first or dimension first: the source knows each key by its first fact, and changes come in order."""
@@ -153,7 +153,7 @@ def test_any_order_of_runs_gives_the_same_table(spark: SparkSession, feed: str) 
     assert [row[:2] for row in found[0] if row[-1]] == [(3, None)], "only the source can complete a member"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("order_seed", range(1, 6))
 def test_random_order_of_runs_gives_the_same_table(spark: SparkSession, order_seed: int) -> None:
     """Two runs of facts come anywhere between three batches of changes; some keys have only facts."""
@@ -197,6 +197,7 @@ def test_random_order_of_runs_gives_the_same_table(spark: SparkSession, order_se
     assert [row[:2] for row in found[0][0] if row[-1]] == [(90, None), (91, None)]
 
 
+@pytest.mark.nightly
 def test_counts_of_run_are_those_after_inference(spark: SparkSession) -> None:
     text = """
         target: members.counted
@@ -238,7 +239,7 @@ columns: {number: int, customer: int, ordered: timestamp}
 """
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_run_infers_from_facts_of_the_same_run(spark: SparkSession, called: Called, tmp_path: Path) -> None:
     for name, text in (("customer.yml", DIMENSION), ("orders.yml", ORDERS)):
         (tmp_path / name).write_text(text)
@@ -270,6 +271,7 @@ def test_run_infers_from_facts_of_the_same_run(spark: SparkSession, called: Call
     assert (status, err) == (2, "--infer: no spec has members.inferred; add it to a spec, or leave --infer out\n")
 
 
+@pytest.mark.verify
 def test_python_reads_the_unknown_member(spark: SparkSession) -> None:
     """Python has no TIMESTAMP of the year 1: "year 0 is out of range"."""
     spec = load_spec_text(DIMENSION.replace("members.customer", "members.readable"))
@@ -279,6 +281,7 @@ def test_python_reads_the_unknown_member(spark: SparkSession) -> None:
     assert (rows[-1].year, rows[1].year) == (1900, 2024) or rows[-1].year == 1899, "by the zone of the machine"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("start", ["0001-01-01", "1900-01-01"])
 def test_unknown_member_keeps_its_start(spark: SparkSession, start: str) -> None:
     """Older tables have it from the year 1 on. No run writes it or a second one, and everything finds it."""

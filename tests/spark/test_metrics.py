@@ -50,6 +50,7 @@ def metrics(spark: Any, table: str = "measured.runs") -> list[dict[str, Any]]:
     return [row.asDict() for row in spark.table(table).orderBy("started_at").collect()]
 
 
+@pytest.mark.verify
 def test_one_row_per_run_and_table(spark: Any, here: Called) -> None:
     land(spark, (1, "Ann", "2024-01-01"), (1, "Eve", "2024-03-01"), (None, "x", "2024-01-01"), (-1, "y", "2024-01-01"))
     given = ("run", "specs", "--metrics", "measured.runs", "--json")
@@ -102,7 +103,7 @@ def test_one_row_per_run_and_table(spark: Any, here: Called) -> None:
     assert notes == {None}
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_skipped_rows_from_python(spark: Any, here: Called) -> None:
     spec = load_spec_text(FIRST.replace(", where: id > 0", ""), name="people")
     land(spark, (1, "Ann", "2024-01-01"), (None, "x", "2024-01-01"), (2, "Bob", None))
@@ -115,7 +116,7 @@ def test_skipped_rows_from_python(spark: Any, here: Called) -> None:
         "SELECT 1 AS id, 'a' AS name, '2024-01-01' AS at")).rows_in is None, "not requested"  # fmt: skip
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_rejected_rows_are_counted_and_kept_once(spark: Any, here: Called) -> None:
     """A row counts for each expectation that it breaks; the same rows again add nothing to the quarantine."""
     rules = (
@@ -141,7 +142,7 @@ def test_rejected_rows_are_counted_and_kept_once(spark: Any, here: Called) -> No
     assert sorted(spark.table("measured.rejected").collect()) == sorted(kept)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_failed_run_has_a_row(spark: Any, here: Called) -> None:
     Path("specs/people.yml").write_text(FIRST.replace("bad_rows: skip\n", "").replace(", where: id > 0", ""))
     land(spark, (1, "Ann", "2024-01-01"), (None, "x", "2024-01-01"))
@@ -157,7 +158,7 @@ def test_failed_run_has_a_row(spark: Any, here: Called) -> None:
     assert [row["error"] for row in metrics(spark)] == [kept, None, None]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_stream_has_a_row_per_batch(spark: Any, here: Called) -> None:
     Path("in").mkdir()
     for number, lines in enumerate(("1,Ann,2024-01-01\n", "1,Eve,2024-02-01\n2,Bob,2024-02-01\n")):
@@ -171,6 +172,7 @@ def test_stream_has_a_row_per_batch(spark: Any, here: Called) -> None:
     assert rows == [(0, 1, 1, None), (1, 2, 2, None)]
 
 
+@pytest.mark.nightly
 def test_wrong_metrics_table_stops_the_run(spark: Any, here: Called) -> None:
     land(spark, (1, "Ann", "2024-01-01"))
     spark.sql("CREATE VIEW measured.seen AS SELECT 1 AS run")
@@ -188,7 +190,7 @@ def test_wrong_metrics_table_stops_the_run(spark: Any, here: Called) -> None:
         Runner(spark, metrics="measured.seen").run(load_spec_text(FIRST))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_failed_metrics_row_keeps_the_merge(spark: Any, here: Called) -> None:
     """A constraint refuses the row; the merge is kept, and the next run works."""
     land(spark, (1, "Ann", "2024-01-01"))

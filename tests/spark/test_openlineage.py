@@ -18,7 +18,7 @@ columns: {id: int, name: string}
 """
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_runs_have_events(spark: Any, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run, the same once more, a failing file, and one whose events cannot be written."""
     monkeypatch.chdir(tmp_path)

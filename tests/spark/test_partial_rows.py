@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from scdgen import Runner, load_spec_text
 from tests.conftest import seeds
-from tests.support.random_batches import BATCHES, SparkSide, play
+from tests.support.random_batches import SparkSide, play
 from tests.support.random_specs import make_cdc_case
 
 if TYPE_CHECKING:
@@ -17,18 +17,17 @@ if TYPE_CHECKING:
 
 # From 83 on, scd1: most of them have truncates, which scd2 does not. At least thirty of each option.
 CHANGES = [*(seed for seed in range(1, 80) if seed % 8 in {0, 1, 3, 4, 5}), *range(83, 350, 8)]
-FEW = (1, 4, 13, 24, 29, 67, 83, 91, 131, 187)  # five of each option, with a batch less; the others are long tests
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "seed" in metafunc.fixturenames:
-        more: list[Any] = [pytest.param(seed, marks=pytest.mark.long) for seed in CHANGES if seed not in FEW]
-        metafunc.parametrize("seed", seeds(metafunc.config, [*more, *FEW]))
+        metafunc.parametrize("seed", seeds(metafunc.config, CHANGES))
 
 
+@pytest.mark.nightly
 def test_random_partial_rows(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     case = make_cdc_case(seed, f"partial.t{seed}", str(tmp_path))
-    spec = play(SparkSide(spark), case, BATCHES - 1 if seed in FEW else BATCHES)
+    spec = play(SparkSide(spark), case)
     if spec.quarantine is not None:
         kept = spark.table(spec.quarantine)
         assert 0 < kept.count() == kept.select("rule", "row_json").distinct().count()
@@ -36,6 +35,7 @@ def test_random_partial_rows(spark: SparkSession, tmp_path: Path, seed: int) -> 
     spark.sql(f"DROP TABLE {spec.target}")
 
 
+@pytest.mark.verify
 def test_quarantine_names_the_run(spark: SparkSession) -> None:
     spec = load_spec_text(
         "target: partial.named\npattern: scd1\nsource: {table: a.b}\nkeys: [id]\ncolumns: {id: int, price: int}\n"

@@ -56,7 +56,7 @@ def load(spark: Any, rows: list[tuple[Any, ...]]) -> None:
     frame.write.mode("overwrite").format("delta").saveAsTable("pipe.landed")
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_failure_skips_dependent_specs(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -39,6 +39,7 @@ def batches(request: pytest.FixtureRequest) -> int:
     return 3 if request.config.getoption("--specs") is None else 5
 
 
+@pytest.mark.nightly
 def test_a_plan_is_what_the_run_does(spark: SparkSession, tmp_path: Path, seed: int, batches: int) -> None:
     whole = make_case(seed, f"planned.t{seed}", str(tmp_path))
     stored: dict[Place, Row] = {}
@@ -234,7 +235,7 @@ def call(spark: Any, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyP
     spark.sql("DROP TABLE crm.customer")
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_plan_output_is_that_in_the_readme(spark: SparkSession, call: Called) -> None:
     options = ("--source", "changes.csv", "--fail-on", "closed>10%", "--fail-on", "deleted>0")
     status, out, err = call("plan", CUSTOMER, *options)
@@ -297,7 +298,7 @@ columns: {{id: int, name: string}}
 """
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_returned_keys_are_not_new(spark: SparkSession) -> None:
     """Also if they were deleted so long ago that the MERGE does not read their versions; plan and run agree."""
     spark.sql("DROP TABLE IF EXISTS planned.returning")
@@ -330,6 +331,7 @@ def test_returned_keys_are_not_new(spark: SparkSession) -> None:
     spark.sql("DROP TABLE planned.returning")
 
 
+@pytest.mark.nightly
 def test_key_that_another_feed_deleted_returns(spark: SparkSession) -> None:
     """The feed of changes has no deletes; the history of the other one has ended long before the batch."""
     spark.sql("DROP TABLE IF EXISTS planned.fed")
@@ -367,8 +369,8 @@ columns:
 """
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("pattern", [pytest.param("scd1", marks=pytest.mark.long), "scd2"])
+@pytest.mark.nightly
+@pytest.mark.parametrize("pattern", ["scd1", "scd2"])
 def test_columns_named_like_columns_of_the_plan(spark: SparkSession, pattern: str) -> None:
     """Types other than text, and names that the plan uses itself."""
     spark.sql("DROP TABLE IF EXISTS planned.odd")
@@ -407,6 +409,7 @@ def test_columns_named_like_columns_of_the_plan(spark: SparkSession, pattern: st
     spark.sql("DROP TABLE planned.odd")
 
 
+@pytest.mark.nightly
 def test_failed_table_does_not_stop_other_plans(call: Called, tmp_path: Path) -> None:
     first = "target: planned.first\npattern: scd1\nsource: {path: PATH, format: csv}\nkeys: [id]\ncolumns: {id: int}\n"
     text = first.replace("PATH", str(tmp_path / "changes.csv"))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import seeds
+from tests.conftest import by_tier, seeds
 from tests.support.random_batches import SparkSide, play
 from tests.support.random_types import KINDS, make_typed_case
 
@@ -15,13 +15,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SEEDS = range(1, 81)
-FEW = (2, 3)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "seed" in metafunc.fixturenames:
-        more: list[Any] = [pytest.param(seed, marks=pytest.mark.long) for seed in SEEDS if seed not in FEW]
-        metafunc.parametrize("seed", seeds(metafunc.config, [*FEW, *more]))
+        metafunc.parametrize("seed", seeds(metafunc.config, by_tier(SEEDS, (), [2])))
 
 
 def test_random_types(spark: SparkSession, tmp_path: Path, seed: int) -> None:
@@ -29,6 +27,7 @@ def test_random_types(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     side.drop(play(side, make_typed_case(seed, f"typed.t{seed}", str(tmp_path)), batches=2))
 
 
+@pytest.mark.nightly
 def test_each_type_is_drawn() -> None:
     drawn = {kind.type for seed in SEEDS for kind in make_typed_case(seed, "r.t", "x").drawn.values()}
     assert drawn == {kind.type for kind in KINDS}

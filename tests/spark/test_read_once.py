@@ -44,7 +44,7 @@ def test_all_statements_of_a_run_see_the_same_rows(spark: SparkSession) -> None:
     assert spark.sql("SHOW TABLES LIKE '_scd_source_*'").collect() == []
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_snapshot_query_is_read_once(spark: SparkSession) -> None:
     text = SPEC.replace("TABLE", "extract").replace("effective_at: at", "feed: snapshot")
     spec = load_spec_text(text + "snapshot: {taken_at: ':day'}\n")
@@ -53,7 +53,7 @@ def test_snapshot_query_is_read_once(spark: SparkSession) -> None:
         assert (counts["inserted"], counts["closed"]) == (30, 0 if day.endswith("01") else 30)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_cached_rows_of_the_caller_stay_cached(spark: SparkSession) -> None:
     """Dropping a view of the same plan would uncache them; a stream caches its batch for several targets."""
     rows = spark.sql("SELECT id, CAST(id AS STRING) AS name, DATE '2024-01-01' AS at FROM RANGE(3) ORDER BY id")
@@ -67,7 +67,7 @@ def test_cached_rows_of_the_caller_stay_cached(spark: SparkSession) -> None:
         rows.unpersist()
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_sorted_query_with_duplicate_column_is_read_once(spark: SparkSession) -> None:
     """Sorted by an expression that is not selected, which fails for a persisted plan; and with a column twice."""
     for table, query in {
@@ -80,6 +80,7 @@ def test_sorted_query_with_duplicate_column_is_read_once(spark: SparkSession) ->
             assert Runner(spark).run(spec, count=True).inserted == inserted
 
 
+@pytest.mark.nightly
 def test_query_on_its_own_table_is_not_cached(spark: SparkSession) -> None:
     text = SPEC.replace("TABLE", "itself").replace(
         "FROM RANGE(40) WHERE", "FROM RANGE(40) LEFT ANTI JOIN once.itself USING (id) WHERE"
@@ -91,7 +92,7 @@ def test_query_on_its_own_table_is_not_cached(spark: SparkSession) -> None:
         assert prepared.rows.collect() == prepared.rows.collect()
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_run_works_without_checkpoints(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:
         raise RuntimeError("[NOT_SUPPORTED_WITH_SERVERLESS] CHECKPOINT is not supported on serverless compute.")
@@ -104,6 +105,7 @@ def test_run_works_without_checkpoints(spark: SparkSession, monkeypatch: pytest.
     assert len(rows_of(spark, "once.refused")) == 30
 
 
+@pytest.mark.nightly
 def test_failed_query_is_not_read_again(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second read could give other rows; only a session that cannot keep rows reads a query several times."""
 
@@ -116,7 +118,7 @@ def test_failed_query_is_not_read_again(spark: SparkSession, monkeypatch: pytest
     assert not spark.catalog.tableExists("once.failing")
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("source", ["frame", "query"])
 def test_run_compiles_its_spec_once(spark: SparkSession, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Plan, MERGE and retries share the SQL; only the plan of a missing table needs different SQL."""

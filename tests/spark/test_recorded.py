@@ -55,7 +55,7 @@ def prepare(spark: SparkSession) -> None:
     spark.sql("DROP TABLE IF EXISTS recorded.people")
 
 
-@pytest.mark.parametrize("more", ["", "unchanged: keep\n"])
+@pytest.mark.parametrize("more", ["", pytest.param("unchanged: keep\n", marks=pytest.mark.nightly)])
 def test_table_says_what_was_known(spark: SparkSession, more: str) -> None:
     spec = load_spec_text(TEXT + AXIS + more)
     prepare(spark)
@@ -86,6 +86,7 @@ def test_table_says_what_was_known(spark: SparkSession, more: str) -> None:
     assert runner.diff(spec, "2024-01-15", "2024-02-15").counts["changed"] == 1
 
 
+@pytest.mark.nightly
 def test_run_that_is_not_later_is_refused(spark: SparkSession) -> None:
     spec = load_spec_text(TEXT + AXIS)
     prepare(spark)
@@ -102,6 +103,7 @@ def test_run_that_is_not_later_is_refused(spark: SparkSession) -> None:
     assert (again.inserted, again.updated, again.deleted, again.commit) == (0, 0, 0, None)
 
 
+@pytest.mark.nightly
 def test_plan_and_run_count_the_same(spark: SparkSession) -> None:
     spec, runner = load_spec_text(TEXT + AXIS), Runner(spark)
     prepare(spark)
@@ -113,6 +115,7 @@ def test_plan_and_run_count_the_same(spark: SparkSession) -> None:
     assert (result.planned["superseded"], result.inserted, result.updated) == (1, 2, 1)
 
 
+@pytest.mark.nightly
 def test_run_opens_closed_files_only_for_a_closed_version(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if another run closes that version after this one has asked for it."""
     spec = load_spec_text(TEXT.split("views")[0] + "history: {recorded: true}\n")
@@ -181,6 +184,7 @@ def test_run_opens_closed_files_only_for_a_closed_version(spark: SparkSession, m
     race()
 
 
+@pytest.mark.nightly
 def test_table_gets_the_axis_and_loses_it(spark: SparkSession) -> None:
     """By the statements that a run prints."""
     plain, recorded, runner = load_spec_text(TEXT), load_spec_text(TEXT + AXIS), Runner(spark)
@@ -200,6 +204,7 @@ def test_table_gets_the_axis_and_loses_it(spark: SparkSession) -> None:
     assert found == [("Oslo", "2024-01-01", "2024-02-01"), paris, ("Rome", "2024-03-01", None)]
 
 
+@pytest.mark.nightly
 def test_random_histories(spark: SparkSession, seed: int, tmp_path: Path) -> None:
     side = SparkSide(spark)
     side.drop(play(side, make_recorded_case(seed, f"recorded.t{seed}", str(tmp_path)), plans="last"))

@@ -56,6 +56,7 @@ def table(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
     spark.sql(f"DROP TABLE IF EXISTS redacted.{name}")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("regex", ["", ".*", "(?i)scdgen"])
 def test_second_run_reads_what_the_first_wrote(spark: SparkSession, table: str, regex: str) -> None:
     """Spark's own expression has url, token, secret and password; a user's may have any word."""
@@ -76,6 +77,7 @@ def test_second_run_reads_what_the_first_wrote(spark: SparkSession, table: str, 
         assert spark.table(spec.target).count() == 1
 
 
+@pytest.mark.verify
 def test_drift_names_the_columns(spark: SparkSession, table: str) -> None:
     runner = Runner(spark)
     runner.run(spec_of(table), source=frame(spark, ROWS[0]))
@@ -88,6 +90,7 @@ def test_drift_names_the_columns(spark: SparkSession, table: str) -> None:
     assert runner.run(changed, source=frame(spark, ROWS[1])).inserted == 1
 
 
+@pytest.mark.nightly
 def test_table_of_another_tool_is_adopted(spark: SparkSession, table: str) -> None:
     spec, runner = spec_of(table, table={}), Runner(spark)
     spark.sql(
@@ -101,6 +104,7 @@ def test_table_of_another_tool_is_adopted(spark: SparkSession, table: str) -> No
     assert runner.run(spec, source=frame(spark, ROWS[1])).inserted == 0
 
 
+@pytest.mark.nightly
 def test_commands_work(spark: SparkSession, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The path of the spec has such a word too, which the commit names."""
     monkeypatch.chdir(tmp_path)

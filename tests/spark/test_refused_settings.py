@@ -33,7 +33,7 @@ def refusing(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return spark
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_run_works_without_a_note_in_the_log(refusing: Any) -> None:
     spec, runner = load_spec_text(SPEC), Runner(refusing)
     schema = "id int, name string, at string"
@@ -57,6 +57,7 @@ def test_run_works_without_a_note_in_the_log(refusing: Any) -> None:
         runner.undo(spec, "r1")
 
 
+@pytest.mark.verify
 def test_stream_is_refused(refusing: Any, tmp_path: Path) -> None:
     spec = load_spec_text(SPEC)
     rows = refusing.readStream.format("rate").load().selectExpr("INT(value) AS id", "'x' AS name", "timestamp AS at")

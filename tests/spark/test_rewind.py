@@ -77,6 +77,7 @@ def test_command_asks_and_undo_takes_it_back(
     assert rows_of(spark, "back.people") == before
 
 
+@pytest.mark.nightly
 def test_refusals(spark: SparkSession, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("people.yml").write_text(SPEC)
@@ -97,6 +98,7 @@ def test_refusals(spark: SparkSession, called: Called, tmp_path: Path, monkeypat
     assert called("rewind", "people.yml", "--yes", "--to", "2024-02-01") == (1, "", line)
 
 
+@pytest.mark.nightly
 def test_rows_are_ended_with_two_axes(
     spark: SparkSession, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,12 +124,14 @@ def test_rows_are_ended_with_two_axes(
     assert called("undo", "people.yml", "--run", done["run_id"], "--yes")[0] != 0, "the DELETE came after it"
 
 
+@pytest.mark.nightly
 def test_time_in_the_future_changes_nothing(spark: SparkSession) -> None:
     runner = load(spark)
     done = runner.rewind(load_spec_text(SPEC), to=dt.datetime(2999, 1, 1))
     assert (done.is_needless, done.run_id) == (True, "")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("more", ["", "params: {last_run: {type: timestamp}}\n"])
 def test_open_end_is_the_time_of_the_run(spark: SparkSession, more: str) -> None:
     text = SPEC.replace("{action: how}", "{open_end: last_run}") + more

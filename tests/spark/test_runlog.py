@@ -43,7 +43,7 @@ def test_run_is_undone(spark: SparkSession) -> None:
     assert [(row["name"], row["valid_to"]) for row in spark.table("log.undone").collect()] == [("Ann", None)]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_runs_are_listed_and_undone(
     spark: SparkSession, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,7 +139,7 @@ def test_runs_are_listed_and_undone(
     assert [line.split()[3] for line in out.splitlines()[3:]] == ["DELETE", "MERGE"]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_history_has_the_time_of_each_snapshot(
     spark: SparkSession, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,6 +59,7 @@ def newest(spark: SparkSession, table: str) -> int:
     return int(spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").collect()[0]["version"])
 
 
+@pytest.mark.verify
 def test_saved_plan_is_run_once(spark: SparkSession, called: Called) -> None:
     """Of a table that does not exist yet, then of one that does; the param has the value that its default had."""
     (plan,) = save(called, "people.yml")["runs"]
@@ -82,6 +83,7 @@ def test_saved_plan_is_run_once(spark: SparkSession, called: Called) -> None:
     assert called("check", "people.yml")[0] == 0
 
 
+@pytest.mark.nightly
 def test_plan_without_changes_is_run_again(called: Called) -> None:
     assert called("run", "people.yml")[0] == 0
     save(called, "people.yml")
@@ -122,6 +124,7 @@ SQL: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", SQL)
 def test_table_that_moved_makes_the_plan_stale(spark: SparkSession, called: Called, kind: str) -> None:
     assert called("run", "people.yml")[0] == 0
@@ -157,6 +160,7 @@ FILES: dict[str, tuple[Callable[[], object], tuple[str, ...], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", FILES)
 def test_file_that_changed_makes_the_plan_stale(spark: SparkSession, called: Called, tmp_path: Path, kind: str) -> None:
     """Also without a table yet: none is created."""
@@ -174,6 +178,7 @@ def test_file_that_changed_makes_the_plan_stale(spark: SparkSession, called: Cal
     assert not spark.catalog.tableExists("kept.filed")
 
 
+@pytest.mark.nightly
 def test_no_run_of_a_plan_begins_if_one_is_stale(spark: SparkSession, called: Called) -> None:
     save(called, "people.yml", "filed.yml")
     Path("in/a.csv").unlink()
@@ -181,6 +186,7 @@ def test_no_run_of_a_plan_begins_if_one_is_stale(spark: SparkSession, called: Ca
     assert not spark.catalog.tableExists("kept.people")
 
 
+@pytest.mark.nightly
 def test_plan_of_a_file_instead_of_the_source(spark: SparkSession, called: Called) -> None:
     Path("rows.csv").write_text("id;name;at\n1;Ann;2024-01-01\n")
     given = ("--source", "rows.csv", "--source-option", "sep=;", "--param", "since=2023-01-01")
@@ -194,6 +200,7 @@ def test_plan_of_a_file_instead_of_the_source(spark: SparkSession, called: Calle
     assert [row[1] for row in rows_of(spark, "kept.people")] == ["Ann"]
 
 
+@pytest.mark.nightly
 def test_delta_folder_instead_of_the_source(spark: SparkSession, called: Called, tmp_path: Path) -> None:
     rows = "SELECT 1 AS id, 'Ann' AS name, '2024-01-01' AS at"
     spark.sql(f"CREATE TABLE delta.`{tmp_path}/rows` USING DELTA AS {rows}")
@@ -204,6 +211,7 @@ def test_delta_folder_instead_of_the_source(spark: SparkSession, called: Called,
     assert (status, "/rows` was at version 0 and is at version 1" in err) == (1, True)
 
 
+@pytest.mark.nightly
 def test_plan_that_fails_its_gate_is_saved_for_approval(called: Called) -> None:
     assert called("plan", "people.yml", "--fail-on", "new>0", "--out", "plan.json")[0] == 1
     assert called("run", "--plan", "plan.json")[0] == 0
@@ -215,6 +223,7 @@ NO_VERSION = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", NO_VERSION)
 def test_source_without_a_version_is_refused(spark: SparkSession, called: Called, kind: str) -> None:
     statement, what = NO_VERSION[kind]
@@ -229,6 +238,7 @@ def test_source_without_a_version_is_refused(spark: SparkSession, called: Called
     spark.sql(f"DROP {'VIEW' if kind == 'a view' else 'TABLE'} kept.seen")
 
 
+@pytest.mark.nightly
 def test_query_of_the_clock_is_refused(called: Called) -> None:
     query = "SELECT * FROM kept.landed WHERE at < CAST(current_date() AS STRING)"
     Path("people.yml").write_text(SPEC.replace("table: kept.landed", f'query: "{query}"'))
@@ -272,6 +282,7 @@ def _alone(spark: SparkSession, statement: str) -> None:
         spark.conf.set(name, note)
 
 
+@pytest.mark.nightly
 def test_counts_of_the_run_are_those_of_the_plan(spark: SparkSession) -> None:
     runner = Runner(spark)
     planned = plan(runner)
@@ -283,6 +294,7 @@ def test_counts_of_the_run_are_those_of_the_plan(spark: SparkSession) -> None:
     assert {word: result.planned[word] for word in planned.keys} == planned.keys
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("created", [True, False])
 @pytest.mark.parametrize("after", [True, False])
 def test_source_that_moves_during_the_run(
@@ -302,6 +314,7 @@ def test_source_that_moves_during_the_run(
     assert created or rows_of(spark, "kept.people") == before
 
 
+@pytest.mark.nightly
 def test_writer_of_the_target_during_the_run(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """The MERGE is taken back, and the rows of the other writer stay."""
     runner = Runner(spark)
@@ -315,6 +328,7 @@ def test_writer_of_the_target_during_the_run(spark: SparkSession, monkeypatch: p
     assert [commit.operation for commit in runner.history(load_spec_text(SPEC), 3)] == ["RESTORE", "MERGE", "UPDATE"]
 
 
+@pytest.mark.nightly
 def test_failed_run_leaves_the_rows_of_another_writer(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """As when the MERGE loses against a commit: what it lost against is not taken back."""
     runner = Runner(spark)
@@ -333,6 +347,7 @@ def test_failed_run_leaves_the_rows_of_another_writer(spark: SparkSession, monke
     assert newest(spark, "kept.people") == 2
 
 
+@pytest.mark.nightly
 def test_writer_of_the_target_after_the_merge(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """It does not change what the MERGE has read."""
     runner = Runner(spark)

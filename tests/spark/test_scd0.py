@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import Runner
-from tests.conftest import rows_of
+from tests.conftest import by_tier, rows_of
 from tests.support.random_scd0 import SCD0_SOURCE, scd0_batches, scd0_spec
 from tests.support.reference import Key, Meaning, Values, keep_first
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.mark.parametrize("feed", ["changes", "snapshot"])
+@pytest.mark.parametrize("feed", by_tier(["changes", "snapshot"], ["changes"]))
 def test_random_batches_equal_the_reference(spark: SparkSession, feed: str) -> None:
     """On DuckDB: tests/unit/test_duck_random.py."""
     spec, runner = scd0_spec(feed), Runner(spark)

@@ -44,7 +44,7 @@ def rule_of(spark: SparkSession, statements: list[str]) -> str | None:
     return None
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", SEEDS)
 def test_script_gives_the_rows_of_the_merge(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     """Random batches, each loaded twice; a batch that one refuses is refused by the other."""
@@ -98,6 +98,7 @@ def test_column_does_not_hide_the_param(spark: SparkSession) -> None:
         spark.sql("SELECT _scd_param_since").collect()
 
 
+@pytest.mark.nightly
 def test_script_keeps_rejected_rows_once(spark: SparkSession) -> None:
     spec = load_spec_text(
         SPEC.replace("t\n", "kept\n", 1)

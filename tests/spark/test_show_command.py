@@ -61,7 +61,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_values_of_every_type_are_shown(spark: Any, call: Called, elsewhere: None) -> None:
     Path("full.yml").write_text(SPEC)
     for _ in range(2):
@@ -98,7 +98,7 @@ def test_values_of_every_type_are_shown(spark: Any, call: Called, elsewhere: Non
     ]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "history",
     [
@@ -123,7 +123,7 @@ def test_timeline_has_no_gap_between_versions(spark: Any, call: Called, history:
     assert (first["until"], second["until"]) == (second["start"], None), "no gap, and open"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_rows_are_those_of_the_page(spark: Any, call: Called) -> None:
     spec, path = load_spec(ROOT / "specs" / "customer_cdc.yml"), str(ROOT / "specs" / "customer_cdc.yml")
     spark.sql("DROP TABLE IF EXISTS crm.customer_cdc")
@@ -158,7 +158,7 @@ def test_rows_are_those_of_the_page(spark: Any, call: Called) -> None:
     spark.sql("DROP TABLE crm.customer_cdc")
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_keys_of_many_types_are_found(spark: Any, call: Called) -> None:
     text = """target: show.keys
 pattern: scd2
@@ -176,7 +176,8 @@ columns: {code: varchar(5), day: date, size: "decimal(5,2)", ok: boolean, name: 
     assert (status, err, out.splitlines()[1:]) == (0, "", ["ab,2024-02-29,1.50,true,y,2024-01-01 00:00:00,,true"])
 
 
-@pytest.mark.parametrize(("word", "days"), [("yesterday", 1), pytest.param("today", 0, marks=pytest.mark.long)])
+@pytest.mark.verify
+@pytest.mark.parametrize(("word", "days"), [("yesterday", 1), pytest.param("today", 0, marks=pytest.mark.nightly)])
 def test_as_of_a_word_prints_its_time(spark: Any, call: Called, word: str, days: int) -> None:
     path = str(ROOT / "specs" / "customer.yml")
     row = "1 AS id, 'a' AS name, 'b' AS address, current_date() - INTERVAL 36 HOUR AS changed_at"
@@ -191,6 +192,7 @@ def test_as_of_a_word_prints_its_time(spark: Any, call: Called, word: str, days:
         spark.sql("DROP TABLE crm.customer")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("args", "says"),
     [
@@ -217,6 +219,7 @@ def test_wrong_usage_is_one_line(spark: Any, call: Called, args: list[str], says
         spark.sql("DROP TABLE crm.customer")
 
 
+@pytest.mark.nightly
 def test_scd1_has_no_timeline(call: Called) -> None:
     status, _, err = call("show", str(ROOT / "specs" / "product_price.yml"), "--html", "a.html")
     assert status == 2 and err.endswith("is scd1, which keeps no history; use --format table, csv or json\n")

@@ -103,7 +103,7 @@ def _far(spec: Spec) -> str:
     [
         ("timestamp", ""),
         *(
-            pytest.param(kind, open_end, marks=pytest.mark.long)
+            pytest.param(kind, open_end, marks=pytest.mark.nightly)
             for kind in TIMES
             for open_end in ("", "sentinel", "gap")
             if (kind, open_end) != ("timestamp", "")
@@ -125,7 +125,7 @@ def test_changes_skip_files_closed_before_the_batch(spark: SparkSession, kind: s
     assert current == {key: "d" if key < 5 else "c" for key in range(KEYS)}
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["timestamp", "bigint"])
 def test_script_skips_files_closed_before_the_batch(spark: SparkSession, kind: str) -> None:
     """The local variables of a script prune files as those of a session do."""
@@ -145,7 +145,7 @@ def _open(spec: Spec) -> str:
     return f"SELECT id, value FROM {TABLE} WHERE is_current AND (valid_to IS NULL OR valid_to > {ends})"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_snapshot_skips_closed_files(spark: SparkSession) -> None:
     spec, runner = spec_of("timestamp", ""), Runner(spark)
     make(spark, spec, 2)

@@ -51,7 +51,7 @@ class Table:
 ALL = [(1, "EU", "a"), (2, "EU", "b"), (3, "US", "c"), (4, None, "d")]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("pattern", ["scd1", "scd2"])
 def test_snapshot_closes_only_keys_in_scope(spark: SparkSession, pattern: str) -> None:
     table = Table(spark, pattern)
@@ -70,7 +70,7 @@ def test_snapshot_closes_only_keys_in_scope(spark: SparkSession, pattern: str) -
     assert table.names() == ["A", "c", "d"]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("pattern", ["scd1", "scd2"])
 def test_empty_snapshot_is_refused_unless_allowed(spark: SparkSession, pattern: str) -> None:
     table = Table(spark, pattern)
@@ -83,7 +83,7 @@ def test_empty_snapshot_is_refused_unless_allowed(spark: SparkSession, pattern: 
     table.settle()
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_returning_keys_reopen(spark: SparkSession) -> None:
     table = Table(spark, "scd2")
     table.run(1, ALL)

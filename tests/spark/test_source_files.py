@@ -104,7 +104,7 @@ def test_csv_values_are_cast(spark: Any, here: Called) -> None:
     assert typed(spark) == TYPED
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_json_values_are_cast(spark: Any, here: Called) -> None:
     write("types.jsonl", (
         f'{{"id": 1, "yes": true, "tiny": -128, "small": 32767, "whole": -5, "big": 9223372036854775807,'
@@ -120,7 +120,7 @@ def test_json_values_are_cast(spark: Any, here: Called) -> None:
     assert typed(spark) == TYPED
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_nested_json_values_are_cast(spark: Any, here: Called) -> None:
     write(
         "nested.yml",
@@ -164,7 +164,7 @@ columns:
         assert here("plan", "nested.yml", "--source", "new.json") == (1, "", says)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_csv_variants_give_the_same_rows(spark: Any, here: Called) -> None:
     """CRLF, a byte order mark, other order and case of the header, line breaks and quotes in cells, gzip."""
     write("people.csv.gz", (
@@ -183,7 +183,7 @@ def test_csv_variants_give_the_same_rows(spark: Any, here: Called) -> None:
     assert rows_of(spark, "files.people") == STORED, "CR line ends"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_folder_of_csv_is_joined_by_column_name(spark: Any, here: Called) -> None:
     write("drop [1] a&b %20/one.csv", FIRST.replace("2,Bob,,2024-01-01,1,I\n", ""))
     write("drop [1] a&b %20/two.csv", "op,lsn,at,extra,AGE,name,id\nI,1,2024-01-01,x,,Bob,2\n")
@@ -194,7 +194,7 @@ def test_folder_of_csv_is_joined_by_column_name(spark: Any, here: Called) -> Non
     assert rows_of(spark, "files.people") == STORED
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_folders_of_json_parquet_and_delta(spark: Any, here: Called, tmp_path: Path) -> None:
     write("json/1.json", '{"id": 1, "name": "Ann", "age": 30, "at": "2024-01-01", "lsn": 9}\n')
     write("json/2.jsonl", '{"id": 1, "name": "Anna", "age": 31, "at": "2024-01-01", "lsn": 10, "op": "I"}\n')
@@ -218,7 +218,7 @@ def test_folders_of_json_parquet_and_delta(spark: Any, here: Called, tmp_path: P
     assert (status, re.sub(r"big/part-\S+\.parquet", "big/part", err)) == (1, f"big/part: {says}\n")
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_empty_files_change_nothing(spark: Any, here: Called) -> None:
     for name, text in (("first.csv", FIRST), ("header.csv", HEADER), ("none.json", ""), ("blank.json", "\n \n")):
         write(name, text)
@@ -231,6 +231,7 @@ BAD = HEADER + '1,Ann,30,2024-01-01,1,I\n3,"a\nb",abc,2024-01-01,1,I\n'
 SAYS = "age.csv:3: column age: 'abc' is not a valid INT (1 row, such as key id=3); fix the file or the type\n"
 
 
+@pytest.mark.verify
 def test_bad_value_stops_the_run(spark: Any, here: Called) -> None:
     write("first.csv", FIRST)
     load_twice(here, "people.yml", "first.csv")
@@ -239,7 +240,7 @@ def test_bad_value_stops_the_run(spark: Any, here: Called) -> None:
     assert rows_of(spark, "files.people") == STORED
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_nested_values_are_parsed_from_csv(spark: Any, here: Called) -> None:
     spec = "target: files.nested\npattern: scd1\nsource: {table: nowhere}\nkeys: [id]\ncolumns:\n  id: int\n  tags: "
     write("nested.csv", 'id,tags\n1,"[1, 2]"\n')
@@ -248,6 +249,7 @@ def test_nested_values_are_parsed_from_csv(spark: Any, here: Called) -> None:
     assert rows_of(spark, "files.nested") == [(1, [1, 2])]
 
 
+@pytest.mark.nightly
 def test_struct_fields_of_files_are_matched_by_name(spark: Any, here: Called, tmp_path: Path) -> None:
     write("nested.yml", "target: files.nested\npattern: scd1\nsource: {table: nowhere}\nkeys: [id]\n"
           "columns: {id: int, place: 'struct<a:string,b:string>'}\n")  # fmt: skip
@@ -260,6 +262,7 @@ def test_struct_fields_of_files_are_matched_by_name(spark: Any, here: Called, tm
     assert rows_of(spark, "files.nested") == [(1, ("y", "x"))]
 
 
+@pytest.mark.nightly
 def test_bad_value_is_refused_without_ansi_mode(spark: Any, here: Called) -> None:
     write("age.csv", BAD)
     spark.conf.set("spark.sql.ansi.enabled", "false")
@@ -274,7 +277,7 @@ def test_bad_value_is_refused_without_ansi_mode(spark: Any, here: Called) -> Non
     assert not spark.catalog.tableExists("files.people")
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_compared_columns_are_typed(spark: Any, here: Called) -> None:
     """9 < 10 in every file of a folder, flags are booleans, and '007' and 'Y' stay text."""
     write("people.yml", PEOPLE.replace("lsn: bigint}", "no: string}").replace(
@@ -307,7 +310,7 @@ EXCEL_FILES: dict[str, tuple[bytes, list[str]]] = {
 }
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(("data", "options"), EXCEL_FILES.values(), ids=EXCEL_FILES)
 def test_csv_as_excel_writes_it(spark: Any, here: Called, data: bytes, options: list[str]) -> None:
     """Semicolons or tabs and byte order marks are detected; an option sets the rest."""
@@ -322,7 +325,7 @@ def test_csv_as_excel_writes_it(spark: Any, here: Called, data: bytes, options: 
     assert rows_of(spark, "files.people") == expected
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_folder_of_files_with_different_separators(spark: Any, here: Called) -> None:
     write("drop/one.csv", FIRST.replace("2,Bob,,2024-01-01,1,I\n", ""))
     write("drop/two.csv", "name;id;age;lsn;at;op\nBob;2;;1;2024-01-01;I\n")
@@ -330,7 +333,7 @@ def test_folder_of_files_with_different_separators(spark: Any, here: Called) -> 
     assert rows_of(spark, "files.people") == STORED
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_stream_of_files_with_semicolons(spark: Any, here: Called) -> None:
     write("drop/one.csv", FIRST.replace(",", ";"))
     status, _, err = here(
@@ -340,7 +343,7 @@ def test_stream_of_files_with_semicolons(spark: Any, here: Called) -> None:
     assert rows_of(spark, "files.people") == STORED
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_file_without_a_header(spark: Any, here: Called) -> None:
     spec = PEOPLE.replace("effective_at: at, sequence_by: [lsn], delete_when: op = 'D'", "effective_at: _c2")
     columns = "columns: {id: {type: int, from: _c0}, name: {type: string, from: _c1}}"
@@ -368,6 +371,7 @@ PATHS: list[tuple[str, dict[str, str], str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("kind", "files", "says"), PATHS)
 def test_mistake_in_path_of_spec(spark: Any, here: Called, kind: str, files: dict[str, str], says: str) -> None:
     for name, text in files.items():
@@ -378,7 +382,7 @@ def test_mistake_in_path_of_spec(spark: Any, here: Called, kind: str, files: dic
     assert str(caught.value) == f"files.people: {says}"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_malformed_line_in_path_of_spec(spark: Any, here: Called) -> None:
     spec = load_spec_text(PEOPLE.replace("table: nowhere", f"path: {Path('p').absolute()}, format: json"))
     write("p/a.json", '{"id": 1, "age": 3, "name": "A", "at": "2024-01-01", "lsn": 1, "op": "I"}\n')
@@ -403,7 +407,7 @@ snapshot: {taken_at: ":taken"}
 """
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_many_files_in_one_call(spark: Any, here: Called) -> None:
     """Each is a run of its own, 9 before 10, up to the first failure; the next call goes on from there."""
     spark.sql("DROP TABLE IF EXISTS files.extracts")
@@ -440,7 +444,7 @@ def test_many_files_in_one_call(spark: Any, here: Called) -> None:
     assert (status, err) == (0, ""), "one match can be planned"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_source_options_are_those_of_each_matched_file(spark: Any, here: Called) -> None:
     """The encoding is given for all of them; each has a separator of its own."""
     spark.sql("DROP TABLE IF EXISTS files.extracts")
@@ -478,6 +482,7 @@ def write_shapes(spark: Any, *lines: str) -> None:
     write("shapes.json", "".join(f"{line}\n" for line in lines))
 
 
+@pytest.mark.nightly
 def test_shape_of_json_is_that_of_the_spec(spark: Any, here: Called) -> None:
     """A field that is NULL or missing in the whole file is NULL, and a line `null` is left out."""
     write_shapes(spark, '{"before": null, "after": {"id": 1, "name": "Ann", "lines": [{"a": 1, "b": "x"}]}, "op": "r"}',
@@ -500,6 +505,7 @@ def test_shape_of_json_is_that_of_the_spec(spark: Any, here: Called) -> None:
     load_twice(here, "shapes.yml", "shapes.json")
 
 
+@pytest.mark.nightly
 def test_array_of_objects_is_read(spark: Any, here: Called) -> None:
     one, two = FIRST.splitlines()[1:3]
     texts = [dict(zip(HEADER.strip().split(","), line.split(","), strict=True)) for line in (one, two)]
@@ -519,6 +525,7 @@ def test_array_of_objects_is_read(spark: Any, here: Called) -> None:
     assert rows_of(spark, "files.people") == STORED
 
 
+@pytest.mark.nightly
 def test_values_of_folders_keep_their_digits(spark: Any, here: Called, tmp_path: Path) -> None:
     spec = """
 target: files.folders
@@ -561,6 +568,7 @@ def write_parquet(name: str, **columns: Any) -> None:
     pq.write_table(pa.table(columns), name, version="2.6", coerce_timestamps=None)
 
 
+@pytest.mark.verify
 def test_parquet_of_nanoseconds_and_of_several_types(spark: Any, here: Called) -> None:
     pa = pytest.importorskip("pyarrow")
     spark.sql("DROP TABLE IF EXISTS files.nanos")
@@ -581,6 +589,7 @@ def test_parquet_of_nanoseconds_and_of_several_types(spark: Any, here: Called) -
     assert here("run", "nanos.yml", "--source", "drop") == (1, "", says)
 
 
+@pytest.mark.nightly
 def test_csv_of_excel_with_its_first_line_and_with_blanks(spark: Any, here: Called) -> None:
     write("people.csv", "sep=;\r\n" + EXCEL.replace("Bób", "Bob"))
     load_twice(here, "people.yml", "people.csv")
@@ -613,6 +622,7 @@ columns:
 """
 
 
+@pytest.mark.verify
 def test_schema_of_a_spec_is_the_shape_of_its_files(spark: Any, here: Called, tmp_path: Path) -> None:
     """By --source, at a path, and in a stream, whose later files have what the first ones lack."""
     first = '{"after": {"id": 1, "tags": ["a"]}, "before": null}\n'
@@ -640,6 +650,7 @@ def test_schema_of_a_spec_is_the_shape_of_its_files(spark: Any, here: Called, tm
     assert rows_of(spark, "files.shaped") == [(2, None, "b", None)], "a column that no Parquet file has"
 
 
+@pytest.mark.nightly
 def test_nanoseconds_and_types_that_no_type_unites_are_named(spark: Any, here: Called, tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
     spark.sql("DROP TABLE IF EXISTS files.nanos")
@@ -668,6 +679,7 @@ def test_nanoseconds_and_types_that_no_type_unites_are_named(spark: Any, here: C
     assert here("plan", "table.yml", "--source", "drift") == (1, "", says)
 
 
+@pytest.mark.nightly
 def test_nested_types_of_parquet_are_united(spark: Any, here: Called) -> None:
     pa = pytest.importorskip("pyarrow")
     spark.sql("DROP TABLE IF EXISTS files.nested")

@@ -25,7 +25,7 @@ table: {partition_by: [id]}
 ROWS = "SELECT 1 AS id, 'Ann' AS name, TIMESTAMP '2024-01-01' AS at UNION ALL SELECT 2, 'until', TIMESTAMP '2025-01-01'"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_run_substitutes_variables(spark: Any) -> None:
     """A param's default, the batch's first time and its partitions are substituted, but not inside literals."""
     spark.sql("DROP TABLE IF EXISTS old.people")
@@ -40,7 +40,7 @@ def test_run_substitutes_variables(spark: Any) -> None:
     assert [row[:2] for row in rows_of(spark, "old.people")] == [(1, "Ann"), (2, "until")]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_spark_3_refuses_variables_and_functions(spark: Any) -> None:
     spec, runner, rows = load_spec_text(SPEC + "views: {as_of: old.people_at}\n"), Runner(spark), spark.sql(ROWS)
     spark.sql("DROP TABLE IF EXISTS old.people")

@@ -50,6 +50,7 @@ def test_table_is_read_as_a_stream(spark: Any, tmp_path: Path) -> None:
     assert counts == [(0, 1, 1, 0), (1, 1, 1, 1)]
 
 
+@pytest.mark.nightly
 def test_foreach_batch_merges_with_a_runner_of_the_outer_session(spark: Any, tmp_path: Path) -> None:
     """Each micro-batch belongs to a copy of the session; so do the views and variables of its run and its plan."""
     spec = load_spec_text(
@@ -77,6 +78,7 @@ def test_foreach_batch_merges_with_a_runner_of_the_outer_session(spark: Any, tmp
     assert [row[1] for row in rows_of(spark, "web.each")] == ["a", "b"]
 
 
+@pytest.mark.nightly
 def test_a_run_uses_the_session_of_its_source(spark: Any) -> None:
     spec = load_spec_text(
         "target: web.other_session\npattern: scd1\nsource: {table: nowhere}\nkeys: [id]\ncolumns: {id: int}\n"
@@ -88,6 +90,7 @@ def test_a_run_uses_the_session_of_its_source(spark: Any) -> None:
     assert Runner(spark).run_once(spec, other.sql("SELECT 2 AS id"), {}, "app", 1).inserted == 1
 
 
+@pytest.mark.nightly
 def test_wrong_usage_is_one_line(called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "in", views(5, cookies=2, files=2, partitions=1))
@@ -111,6 +114,7 @@ def test_wrong_usage_is_one_line(called: Called, tmp_path: Path, monkeypatch: py
         assert message in err and err.count("\n") == 1, err
 
 
+@pytest.mark.nightly
 def test_runner_refuses_specs_with_different_sources(spark: Any) -> None:
     given = [load_spec(ROOT / f"specs/visitor/{name}.yml") for name in ("first_dates", "user_mapping")]
     other = load_spec_text(
@@ -123,7 +127,7 @@ def test_runner_refuses_specs_with_different_sources(spark: Any) -> None:
         Runner(spark).run(other, source=spark.sql("SELECT CAST(NULL AS INT) AS id"))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_stream_keeps_rows_that_break_an_expectation_elsewhere(
     spark: Any, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

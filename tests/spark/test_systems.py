@@ -53,7 +53,7 @@ ALICE = [
 CHARLIE = [(2, "Charlie", "Lviv", DAY("2025-01-01"), None, True)]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_system_1(spark: SparkSession) -> None:
     """Key 1 moves, then a batch says that it moved twice; both moves of key 4 are in one batch."""
     first = [
@@ -84,7 +84,7 @@ def test_system_1(spark: SparkSession) -> None:
     load.settle()
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_system_2(spark: SparkSession) -> None:
     load = Load(spark, "specs/customer_full.yml", "customer_no string, name string")
     load([("0001", "Raymond"), ("0002", "Kontext"), ("0003", "John")], taken="2022-01-01")
@@ -101,7 +101,7 @@ def test_system_2(spark: SparkSession) -> None:
     load.settle()
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_system_2_composite_keys_actions_and_updates_as_delete_and_insert(spark: SparkSession) -> None:
     schema = "company string, customer_no string, name string, city string, changed_at timestamp, lsn int, op string"
     load = Load(spark, "specs/customer_cdc.yml", schema)
@@ -133,7 +133,7 @@ def test_system_2_composite_keys_actions_and_updates_as_delete_and_insert(spark:
     load.settle()
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_system_3(spark: SparkSession) -> None:
     spark.sql("CREATE SCHEMA IF NOT EXISTS staging")
     schema = (
@@ -163,7 +163,7 @@ def test_system_3(spark: SparkSession) -> None:
     load.settle()
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_system_3_query_of_the_spec(spark: SparkSession) -> None:
     """Without a source argument, the spec's query is read, including its WHERE clause."""
     spec, runner = load_spec("specs/dim_design.yml"), Runner(spark)
@@ -179,7 +179,7 @@ def test_system_3_query_of_the_spec(spark: SparkSession) -> None:
     assert runner.run(spec).inserted == 0
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_scd1(spark: SparkSession) -> None:
     schema = "product_id bigint, name string, price decimal(10,2), changed_at timestamp, change_id int, action string"
     load = Load(spark, "specs/product_price.yml", schema)
@@ -198,7 +198,7 @@ def test_scd1(spark: SparkSession) -> None:
     load.settle()
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("on_delete", ["remove", "ignore"])
 def test_scd1_snapshot(spark: SparkSession, on_delete: str) -> None:
     from scdgen import load_spec_text

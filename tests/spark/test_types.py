@@ -64,7 +64,7 @@ def batch(values: list[list[str]]) -> str:
     return "\nUNION ALL ".join(rows)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_keys_of_every_type(spark: SparkSession) -> None:
     """All types as parts of one composite key; keys differ in one part."""
     kinds = {kind: values for kind, values in TYPES.items() if not kind.startswith("char")}  # refused as a key
@@ -92,7 +92,7 @@ def test_keys_of_every_type(spark: SparkSession) -> None:
     assert [check.name for check in runner.check(spec) if check.failures] == []
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("feed", ["changes", "snapshot"])
 def test_tracked_columns_of_every_type(spark: SparkSession, feed: str) -> None:
     """One key per type: NULL, the first value, the second, the second again, NULL; -0.0 equals 0.0."""
@@ -126,7 +126,7 @@ def test_tracked_columns_of_every_type(spark: SparkSession, feed: str) -> None:
     assert spark.table(f"types.{feed}").select("row_hash").distinct().count() == 1 + 2 * len(kinds), "hashes differ"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_negative_zero_is_zero(spark: SparkSession) -> None:
     spec = load_spec_text(
         "target: types.zero\npattern: scd2\nsource: {table: nowhere, effective_at: at}\nkeys: [id]\n"
@@ -141,7 +141,7 @@ def test_negative_zero_is_zero(spark: SparkSession) -> None:
 NAMES = ["select", "a b", "a`b", "ß€中", "a.b", "x;y", "(z)", "=,{}", "--c", "/*d*/", "'q'", '"r"', "\\s", "Group"]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_names_are_quoted(spark: SparkSession) -> None:
     """Column names of the target, of the key, the history and the partition, and the table's own name."""
     quoted = [name.replace("`", "``") for name in NAMES]
@@ -178,6 +178,7 @@ def test_names_are_quoted(spark: SparkSession) -> None:
     assert len(runner.versions(spec, {"a b": "k", "select": "k"}).collect()) == 2
 
 
+@pytest.mark.nightly
 def test_type_in_another_spelling_is_the_same_type(spark: SparkSession) -> None:
     """To Spark, which reads the name in the spec and the one in the SQL, and to a second run."""
     columns = ", ".join(f'c{i}: {{type: "{kind}"}}' for i, kind in enumerate(SPELLINGS))
@@ -196,6 +197,7 @@ def test_type_in_another_spelling_is_the_same_type(spark: SparkSession) -> None:
     assert [check.name for check in runner.check(spec) if check.failures] == []
 
 
+@pytest.mark.nightly
 def test_names_in_another_case(spark: SparkSession) -> None:
     """One name to Spark, another one with a setting, by which no hint names a column that is there already."""
     text = (
@@ -219,6 +221,7 @@ def test_names_in_another_case(spark: SparkSession) -> None:
     assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
 
 
+@pytest.mark.verify
 def test_variant_is_compared_by_its_value(spark: SparkSession) -> None:
     if spark.version.startswith("3."):
         pytest.skip("Spark 4.0 added variants")
@@ -245,6 +248,7 @@ def test_variant_is_compared_by_its_value(spark: SparkSession) -> None:
     assert runner.versions(spec, as_of="2024-01-02").count() == 1
 
 
+@pytest.mark.nightly
 def test_an_empty_text_is_not_null(spark: SparkSession) -> None:
     spec = load_spec_text(
         "target: types.empty\npattern: scd2\nsource: {table: nowhere, effective_at: at}\nkeys: [id, part]\n"
@@ -263,7 +267,7 @@ def test_an_empty_text_is_not_null(spark: SparkSession) -> None:
         )  # fmt: skip
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_decimals_keep_their_digits(spark: SparkSession) -> None:
     spec = load_spec_text(
         "target: types.dec\npattern: scd1\nsource: {table: nowhere}\nkeys: [id]\n"
@@ -277,7 +281,7 @@ def test_decimals_keep_their_digits(spark: SparkSession) -> None:
         assert rows_of(spark, "types.dec") == sorted([one, other], key=repr)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_spark_keywords_work_as_names(spark: SparkSession) -> None:
     """With or without backticks, as ``quote`` decides."""
     words = sorted(row[0].lower() for row in spark.sql("SELECT keyword FROM sql_keywords()").collect())
@@ -300,7 +304,7 @@ def test_spark_keywords_work_as_names(spark: SparkSession) -> None:
             assert [stored[word] for word in chunk] == list(range(len(chunk)))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_spark_keywords_work_as_view_names(spark: SparkSession) -> None:
     words = [row[0].lower() for row in spark.sql("SELECT keyword FROM sql_keywords()").collect()]
     with set_while(spark, {"spark.sql.ansi.enabled": "true", "spark.sql.ansi.enforceReservedKeywords": "true"}):
@@ -325,6 +329,7 @@ VALUES = {
 }
 
 
+@pytest.mark.nightly
 def test_texts_that_stand_for_values(spark: Any) -> None:
     """The check of a param's value before Spark starts agrees with Spark's CAST, the years that Python lacks aside."""
     texts = [(kind, text) for kind, listed in VALUES.items() for text in listed.split("|")]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SEEDS = (28, 108, 9, 53, 44)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", SEEDS)
 def test_exported_table_is_reproduced(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     case, runner = make_case(seed, f"moved.t{seed}", str(tmp_path)), Runner(spark)

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.conftest import by_tier
 from tests.support.wide import assert_linear
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.mark.parametrize("kind", ["scd2 changes", "scd2 versions, mark, keep", "scd1 changes, merge"])
+KINDS = ["scd2 changes", "scd2 versions, mark, keep", "scd1 changes, merge"]
+
+
+@pytest.mark.parametrize("kind", by_tier(KINDS, (), ["scd1 changes, merge"]))
 def test_a_plan_grows_with_the_columns(spark: SparkSession, kind: str) -> None:
     assert_linear(spark, kind, starts=("plan.sql: counts", "plan.sql: sample", "Runner.plan", "scdgen run"))

@@ -265,8 +265,8 @@ VARIATIONS: dict[str, list[Change]] = {
     "1c": [*EVERYWHERE, *SCD1, *CHANGES, *AUDIT],
     "1s": [*EVERYWHERE, *SCD1, *SNAPSHOT, *AUDIT],
 }
-# The kinds of VARIATIONS as parameters of a test: changes in `make check`, and all kinds with the long tests.
-KINDS = [pytest.param(kind, marks=() if kind in {"1c", "2c"} else pytest.mark.long) for kind in VARIATIONS]
+# The kinds of VARIATIONS as parameters of a test: those that are not changes in the last tier.
+KINDS = [pytest.param(kind, marks=() if kind in {"1c", "2c"} else pytest.mark.nightly) for kind in VARIATIONS]
 
 _UNTRACKED: list[Change] = [(f"columns.{name}.track", False) for name in ("name", "city", "bucket")]
 _VALUES = ("columns.name.merge", "columns.city.merge", "columns.bucket.merge")

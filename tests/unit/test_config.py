@@ -181,6 +181,7 @@ def test_debug_of_a_variable_shows_the_error_in_full(capfd: pytest.CaptureFixtur
     assert "Traceback" in subprocess.run(command, env=given, capture_output=True, text=True, check=False).stderr
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [

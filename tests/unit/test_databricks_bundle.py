@@ -21,6 +21,8 @@ from scdgen.compile.render import Compiler
 from tests.conftest import ROOT
 from tests.support.pages import blocks
 
+pytestmark = pytest.mark.verify
+
 BUNDLE = ROOT / "docs/examples/databricks"
 DOCUMENTED = YAML(typ="safe", pure=True).load((ROOT / "tests/cases/databricks_bundle.yml").read_text())
 OWN_NAMES = {"variables", "artifacts", "targets", "resources.jobs"}  # mappings whose keys the user chooses

@@ -17,6 +17,8 @@ from tests.support.constructs import constructs, trees
 from tests.support.random_specs import make_case
 from tests.support.spec_variations import BASES, COMBINED, VARIATIONS, changed, combined, load
 
+pytestmark = pytest.mark.verify
+
 TABLE = YAML(typ="safe", pure=True).load((ROOT / "tests/cases/databricks_constructs.yml").read_text())
 KNOWN = {
     *TABLE["constructs"],
@@ -68,7 +70,7 @@ def test_used_constructs_are_listed(unjudged: None) -> None:
     assert not _unknown(_used(_committed())), LOOK_UP
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_used_and_listed_constructs_match(unjudged: None) -> None:
     """In specs with each option varied and in thirty random ones, too."""
     used = _used([*_committed(), *_varied()])
@@ -133,7 +135,7 @@ def test_page_gives_the_minimum_runtime() -> None:
     assert tuple(map(int, bundle)) >= tuple(map(int, least.split(".")))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_variables_meet_documented_limits(unjudged: None) -> None:
     """One per DECLARE, no default (it may not hold a subquery), and none in an object that outlives the session."""
     declared = 0

@@ -16,7 +16,7 @@ from scdgen.errors import UsageError
 from scdgen.model.spec import TAKEN, Spec
 from scdgen.run.results import RunResult
 from scdgen.run.stream import build_micro_batch
-from tests.conftest import seeds
+from tests.conftest import by_tier, seeds
 from tests.support.random_batches import KEYS
 from tests.support.random_specs import LAST_RUN, batch_rows, make_case
 
@@ -28,15 +28,14 @@ keys: [id]
 columns: {id: int, name: string}
 snapshot: {each: day}
 """
-SPECS = 12
+FEW, SPECS = 2, 12  # in the first two tiers
 PLACES = {"query", "path", "format", "options", "schema"}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "seed" in metafunc.fixturenames:
         found = [seed for seed in range(2, 400) if seed % 8 in {2, 7}]
-        few: list[Any] = [*found[:SPECS], *(pytest.param(seed, marks=pytest.mark.long) for seed in found[SPECS:])]
-        metafunc.parametrize("seed", seeds(metafunc.config, few))
+        metafunc.parametrize("seed", seeds(metafunc.config, by_tier(found, found[:FEW], found[:SPECS])))
 
 
 def test_random_snapshots_of_one_table(seed: int) -> None:

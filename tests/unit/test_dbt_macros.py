@@ -79,6 +79,7 @@ def test_file_has_the_statements_of_the_spec() -> None:
     assert found["options"] == hashlib.md5(dumped.encode()).hexdigest(), "dbt: local_md5(tojson(..., sort_keys=true))"
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.values != ("2j",)])
 def test_file_has_the_statements_for_each_option(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scdgen.compile.compile.judge", lambda spec, files: None)

@@ -22,6 +22,8 @@ from tests.tools import demo
 from tests.tools.airports import RELEASES
 from tests.tools.demo import BIN, COOKIES, DEMOS, SEED, STEPS, Command, choose_cookie, choose_customer
 
+pytestmark = pytest.mark.verify
+
 ALL = [*demo.airports(), demo.AIRPORTS_NEXT, *demo.visitor(), demo.VISITOR_NEXT, *demo.sales(), demo.SALES_NEXT]
 
 

@@ -1,52 +1,53 @@
 """Random specs on DuckDB and in the reference; tests/spark/test_random.py plays the same ones on Spark.
 
-In `make check` the last batch of each is counted by plan.sql before it is merged, in the long tier every batch is.
+The last batch of each is counted by plan.sql before it is merged, in the last tier every batch is. `make test` has some
+combinations.
 
 To run one again: pytest tests/unit/test_duck_random.py --seed N --specs 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from scdgen.duck.database import Database
 from scdgen.duck.known import UnknownError
-from tests.conftest import seeds
+from tests.conftest import by_tier, of_day, seeds, tier_of
 from tests.support.random_batches import DuckSide, Plans, play
 from tests.support.random_scd0 import SCD0_SOURCE, scd0_batches, scd0_spec
 from tests.support.random_specs import make_case, make_cdc_case, make_combined_case, make_recorded_case
 from tests.support.random_types import KINDS, NAMES, find_order, make_typed_case
 from tests.support.reference import Key, Meaning, Values, keep_first
 
-# In `make check`; the others are long.
-SPECS, FEEDS, COMBINED, TYPED, LONG = 50, 15, 35, 40, 5000
+# The combinations of `make test`; what is played up to `make verify`, and the seeds of a day.
+FEW = 20
+SPECS, FEEDS, COMBINED, TYPED, DAY = 50, 15, 35, 40, 5000
 # More specs with drawn types: the types, not the options, are what they add.
-LONG_TYPED = 400
+TYPED_OF_DAY = 400
 # Seed -> the construct that keeps it on Spark: a refusal shows a key that is a decimal with a fraction.
 ON_SPARK = {309: "^this type in TO_JSON"}
 
 
-def _tiers(few: int, long: list[int]) -> list[Any]:
-    return [*long[:few], *(pytest.param(seed, marks=pytest.mark.long) for seed in long[few:])]
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "seed" not in metafunc.fixturenames:
+        return
+    few, many = 0, SPECS
+    listed: Sequence[int] = range(1, of_day(metafunc.config, SPECS, DAY) + 1)
     if metafunc.function is test_random_change_feed:
-        metafunc.parametrize("seed", _tiers(FEEDS, [seed for seed in range(1, 400) if seed % 8 not in {2, 6, 7}]))
+        many, listed = FEEDS, [seed for seed in range(1, 400) if seed % 8 not in {2, 6, 7}]
     elif metafunc.function is test_random_types:
-        metafunc.parametrize("seed", seeds(metafunc.config, _tiers(TYPED, list(range(1, LONG_TYPED + 1)))))
-    elif "seed" in metafunc.fixturenames:
-        few = COMBINED if metafunc.function is test_random_combination else SPECS
-        metafunc.parametrize("seed", seeds(metafunc.config, _tiers(few, list(range(1, LONG + 1)))))
+        many, listed = TYPED, range(1, TYPED_OF_DAY + 1)
+    elif metafunc.function is test_random_combination:
+        few, many = FEW, COMBINED
+    metafunc.parametrize("seed", seeds(metafunc.config, by_tier(listed, listed[:few], listed[:many])))
 
 
 @pytest.fixture
 def plans(request: pytest.FixtureRequest) -> Plans:
     """Which batches of a random spec are counted before they are merged."""
-    return "every" if request.node.get_closest_marker("long") else "last"
+    return "every" if tier_of(request.node) == "nightly" else "last"
 
 
 @pytest.fixture

@@ -85,6 +85,7 @@ def check_options(document: Document) -> None:
             assert f" | {setting.meaning} |\n" in markdown
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_set_option_has_its_value_and_meaning(kind: str) -> None:
     for option, value in VARIATIONS[kind]:
@@ -96,6 +97,7 @@ def test_every_set_option_has_its_value_and_meaning(kind: str) -> None:
             assert any(" ".join(str(value).lower().split()) in text for text in found), (option, value, found)
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("seed", range(40))
 def test_every_set_option_of_random_specs(seed: int) -> None:
     check_options(make_case(seed, "crm.t", "folder").document)

@@ -163,6 +163,7 @@ def small(number: int) -> Spec:
     return load_spec_text(json.dumps(found))
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("number", SMALL)
 def test_renamed_column_in_any_step_is_refused(number: int) -> None:
     """Rename the columns of each step in turn, in the MERGE and in the plan."""
@@ -195,7 +196,7 @@ def test_committed_files_parse_as_spark(path: Path) -> None:
     assert refused_by_spark(path.read_text()) == []
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(1, 61))
 def test_random_specs_parse_as_spark(seed: int) -> None:
     for text in render(load_spec_text(make_case(seed, f"r.t{seed}", "data/x").text)).files().values():

@@ -25,6 +25,7 @@ SPECS = find_specs([ROOT / "specs"])
 FILES = sorted((ROOT / "generated").rglob("*.sql"))
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
 def test_committed_files_are_current(path: Path) -> None:
     spec = load_spec(path).placed_at(path.relative_to(ROOT).as_posix())
@@ -40,6 +41,7 @@ def test_every_folder_has_its_spec() -> None:
     assert {file.parent.name for file in FILES} == {load_spec(path).folder for path in SPECS}
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
 def test_layout_of_generated_files(path: Path) -> None:
     for text in render(load_spec(path).placed_at(path.relative_to(ROOT).as_posix())).files().values():
@@ -142,7 +144,7 @@ def _structs(script: str) -> Iterator[tuple[list[str], list[str]]]:
                 yield _fields(sides[0]), _fields(sides[1])
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(60))
 def test_compared_structs_have_the_same_field_names(seed: int) -> None:
     """Spark 3.5, and perhaps the Databricks runtimes based on it, cannot compare others."""

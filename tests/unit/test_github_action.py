@@ -16,6 +16,8 @@ from ruamel.yaml import YAML
 from tests.conftest import ROOT
 from tests.support.github_action import ACTION, FOLDER, INSTALL, STEPS, Ended, git, obeyed, run_action
 
+pytestmark = pytest.mark.verify
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -193,7 +195,7 @@ def test_nothing_is_installed_from_the_checkout_or_without_a_hash() -> None:
         assert version in needed.specifier, f"{text}, but {version} is pinned: run make pins"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("before", ["", "0" * 40, "1" * 40])
 def test_without_a_base_the_committed_sql_is_compared(act: Act, before: str) -> None:
     """A run by hand, the first push of a branch, and a commit that the server does not have."""
@@ -202,7 +204,7 @@ def test_without_a_base_the_committed_sql_is_compared(act: Act, before: str) -> 
     assert ended.summary == "### scdgen\n\nThe SQL of the specs is that of the committed `generated/`.\n"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_folders_are_inputs(origin: Path, act: Act) -> None:
     base = git(origin, "rev-parse", "HEAD")
     (origin / "dwh").mkdir()

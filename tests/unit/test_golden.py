@@ -17,15 +17,25 @@ from tests.tools.golden import digest, rendered
 EXPECTED = "775460a6ae93daaa"
 
 
+OF_EVERY_FOURTH = "baaff02904b28444"
+CHANGED = "the SQL changed: compare two folders of `python -m tests.tools.golden FOLDER`"
+
+
 @pytest.fixture(scope="module")
 def texts() -> dict[str, dict[str, str]]:
     return rendered()
 
 
+def test_texts_of_every_fourth_spec_are_unchanged() -> None:
+    assert digest(rendered(every=4)) == OF_EVERY_FOURTH, CHANGED
+
+
+@pytest.mark.verify
 def test_rendered_texts_are_unchanged(texts: dict[str, dict[str, str]]) -> None:
-    assert digest(texts) == EXPECTED, "the SQL changed: compare two folders of `python -m tests.tools.golden FOLDER`"
+    assert digest(texts) == EXPECTED, CHANGED
 
 
+@pytest.mark.verify
 def test_statements_join_to_the_texts_and_steps_have_comments(texts: dict[str, dict[str, str]]) -> None:
     for spec, files in texts.items():
         scripts = {name: cut(text) for name, text in files.items() if name in FILES}
@@ -37,6 +47,7 @@ def test_statements_join_to_the_texts_and_steps_have_comments(texts: dict[str, d
             assert step.comment or own, (spec, step.name, "each step says why it is there")
 
 
+@pytest.mark.verify
 def test_a_step_that_is_read_twice_names_no_column_of_its_own(texts: dict[str, dict[str, str]]) -> None:
     """Spark ends the analysis of such a MERGE with an INTERNAL_ERROR about a LateralColumnAliasReference."""
     wrong = {spec: found for spec in [*texts][::10] if (found := _named_and_read_twice(texts[spec]["merge.sql"]))}

@@ -7,17 +7,17 @@ from typing import Any, cast
 import pytest
 
 from scdgen import load_spec_text, render
-from tests.conftest import seeds
+from tests.conftest import by_tier, seeds
 from tests.support.random_batches import BATCHES, Batch, widen
 from tests.support.random_specs import Case, make_case, unknown
 from tests.support.reference import RefusedError
 
-SPECS, LONG = 60, 1000
+FEW, SPECS, MANY = 6, 60, 1000  # up to each tier
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    long: list[Any] = [pytest.param(seed, marks=pytest.mark.long) for seed in range(SPECS + 1, LONG + 1)]
-    metafunc.parametrize("seed", seeds(metafunc.config, [*range(1, SPECS + 1), *long]))
+    listed = range(1, MANY + 1)
+    metafunc.parametrize("seed", seeds(metafunc.config, by_tier(listed, listed[:FEW], listed[:SPECS])))
 
 
 def test_head_holds_on_a_random_history(seed: int) -> None:

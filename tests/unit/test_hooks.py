@@ -16,6 +16,8 @@ from scdgen.cases.draft import draft_cases
 from scdgen.cli.main import main
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.verify
+
 HOOKS: list[dict[str, Any]] = YAML(typ="safe", pure=True).load((ROOT / ".pre-commit-hooks.yaml").read_text())
 
 

@@ -21,6 +21,8 @@ from scdgen.model.load import load_spec_text
 from scdgen.sql.tokens import split_statements
 from tests.tools.fuzz_specs import bases, outcome, spoilt, trees_of
 
+pytestmark = pytest.mark.verify
+
 PLAIN = "target: a.b\npattern: scd1\nsource: {table: c.d}\nkeys: [id]\ncolumns: {id: int, v: string}\n"
 
 

@@ -17,6 +17,8 @@ from scdgen.compile.statements import Script
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.verify
+
 SPECS = find_specs([ROOT / "specs"])
 GOLDEN = sorted((ROOT / "tests/cases/notebook").glob("*.sql"))
 ORDER = ["create", "infer", "merge", "checks", "views", "lookups"]

@@ -266,6 +266,7 @@ def test_server_gets_events(monkeypatch: pytest.MonkeyPatch) -> None:
     assert got[0][2]["job"]["namespace"] == got[0][2]["inputs"][0]["namespace"] == "prod"
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("fails", [False, True])
 @pytest.mark.parametrize(
     ("place", "why"),

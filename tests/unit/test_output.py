@@ -27,6 +27,7 @@ ROWS: list[tuple[Any, ...]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     "given",
     [

@@ -257,12 +257,14 @@ def mark(name: str) -> str:
     return f"{comment}\n{(FOLDER / name).read_text()}"
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("name", [name for name in NAMES if Path(name).name[0] != "_"])
 def test_own_template_is_rendered(name: str, tmp_path: Path) -> None:
     assert MARK not in (FOLDER / name).read_text()
     assert MARK in "".join(of_template(name)(own(tmp_path, name, mark(name))))
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("name", [name for name in NAMES if Path(name).name[0] == "_"])
 def test_own_file_of_macros_is_read(name: str, tmp_path: Path) -> None:
     """What it has outside of macros is not rendered."""

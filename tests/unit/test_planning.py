@@ -55,6 +55,7 @@ def filtered_by_name(merge: str) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("option", OPTIONS)
 @pytest.mark.parametrize("nulls", ["ignore", "fill"])
 def test_filters_share_few_named_values(nulls: str, option: str) -> None:

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
+import pytest
+
 from scdgen.model.reference import options
-from tests.spark.test_partial_rows import CHANGES, FEW
+from tests.spark.test_partial_rows import CHANGES
 from tests.support.random_specs import make_case, make_cdc_case, make_combined_case
 
 SPECS, AT_LEAST = 100, 5
-PAIRED = 2000  # the seeds that the long tier plays on DuckDB
+PAIRED = 2000  # the seeds that a day plays on DuckDB
 # These options, and those below them, have random tests of their own.
 ELSEWHERE = {
     "stream": "tests/spark/test_stream.py",
@@ -59,13 +61,11 @@ def test_random_specs_use_every_option() -> None:
 
 
 def test_seeds_of_change_feeds_use_each_option_often() -> None:
-    """In the long tier, and among the few that every change must pass."""
-    for seeds, at_least in ((CHANGES, 25), (FEW, 5)):
-        used = Counter[str]()
-        for document in (make_cdc_case(seed, "r.t", "x").document for seed in seeds):
-            options = {*list_options(document)} & {"source.sets", "source.truncate_when", "quarantine"}
-            used.update(f"{name} {document['pattern']}" if name == "source.sets" else name for name in options)
-        assert len(used) == 4 and min(used.values()) >= at_least, used
+    used = Counter[str]()
+    for document in (make_cdc_case(seed, "r.t", "x").document for seed in CHANGES):
+        options = {*list_options(document)} & {"source.sets", "source.truncate_when", "quarantine"}
+        used.update(f"{name} {document['pattern']}" if name == "source.sets" else name for name in options)
+    assert len(used) == 4 and min(used.values()) >= 25, used
 
 
 # Options with a word of a list, which are counted per word.
@@ -110,6 +110,7 @@ def words(value: Any, steps: list[str]) -> Iterator[str]:
         yield from words(value[steps[0]], steps[1:])
 
 
+@pytest.mark.verify
 def test_every_pair_of_options_occurs() -> None:
     """Of the options that a pattern and a feed have both; nothing is run here."""
     pairs, kinds = Counter[tuple[str, str]](), defaultdict(set)

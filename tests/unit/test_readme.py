@@ -21,6 +21,8 @@ from tests.tools import llms
 from tests.tools.picture import svg
 from tests.tools.readme import filled
 
+pytestmark = pytest.mark.verify
+
 README = (ROOT / "README.md").read_text()
 OPTIONS = (ROOT / "docs/reference.md").read_text()
 COMMANDS = (ROOT / "docs/commands.md").read_text()

@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 import sys
 
+import pytest
+
 from scdgen import __version__
 from tests.conftest import ROOT
+
+pytestmark = pytest.mark.verify
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.verify
+
 ROOT = Path(__file__).resolve().parents[2]
 # Page -> the minimum number of tests, files and folders that it names.
 PAGES = {

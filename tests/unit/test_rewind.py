@@ -17,22 +17,21 @@ from scdgen.compile.render import Compiler
 from scdgen.compile.steps import list_own
 from scdgen.facts.variables import params_of_run
 from scdgen.run.delta import Commit, find_newer_snapshot
-from tests.conftest import seeds
+from tests.conftest import by_tier, of_day, seeds
 from tests.support.random_batches import Audit, Batch, DuckSide
 from tests.support.random_specs import Case, make_case, make_combined_case, make_recorded_case, unknown
 from tests.support.reference import History, RefusedError, rewind
 
 COMPILER = Compiler()
 TICKS = (2, 7, 12, 17)
-FEW, MANY = 24, 2000
+FEW, SOME, MANY = 2, 24, 2000  # the seeds up to each tier, and those of a day
 VALID, HELD = ("valid_from", "valid_to"), ("recorded_from", "recorded_to")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "seed" in metafunc.fixturenames:
-        long = (pytest.param(seed, marks=pytest.mark.long) for seed in range(FEW + 1, MANY + 1))
-        listed: list[Any] = [*range(1, FEW + 1), *long]
-        metafunc.parametrize("seed", seeds(metafunc.config, listed))
+        listed = range(1, of_day(metafunc.config, SOME, MANY) + 1)
+        metafunc.parametrize("seed", seeds(metafunc.config, by_tier(listed, listed[:FEW], listed[:SOME])))
 
 
 @pytest.fixture
@@ -142,6 +141,7 @@ def test_replaying_the_rest_gives_the_same_table(side: DuckSide, seed: int) -> N
         replay(side, case, in_order=True)
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("start", range(1000, 7000, 1000))
 def test_late_changes_that_are_all_kept_can_be_replayed(side: DuckSide, start: int) -> None:
     """With ``unchanged: keep`` no change is without a trace; NULLs that stand for other values set aside."""

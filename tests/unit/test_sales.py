@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 
+import pytest
+
 from tests.support.sales import CUSTOMERS, KINDS, ORDERS, QUARTER, START, kind_of, sales
+
+pytestmark = pytest.mark.verify
 
 PARTS = sales(7)
 CHANGES = [row for part in PARTS for row in part.customers]

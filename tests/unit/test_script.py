@@ -141,6 +141,7 @@ quarantine: crm.rejected
 """
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("number", range(len(COMBINED)), ids=[kind for kind, _ in COMBINED])
 def test_no_column_has_the_name_of_a_variable(number: int) -> None:
     """On Spark 3.5, which has no variables, a run puts literals into their places: into those of such a column, too."""

@@ -37,6 +37,7 @@ def test_example_specs_round_trip(path: Path) -> None:
     holds(load_spec(path))
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_option_round_trips(kind: str) -> None:
     for option, value in VARIATIONS[kind]:
@@ -46,6 +47,7 @@ def test_each_option_round_trips(kind: str) -> None:
             holds(load(combined(kind, options)))
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("seed", range(1, 61))
 def test_random_specs_round_trip(seed: int) -> None:
     holds(load_spec_text(make_case(seed, f"r.t{seed}", "data/x").text))

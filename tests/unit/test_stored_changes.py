@@ -186,6 +186,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(("kind", "option", "value"), PAIRS, ids=[f"{k}-{o}-{v}" for k, o, v in PAIRS])
 def test_each_option_of_stored_rows_is_explained(kind: str, option: str, value: Any) -> None:
     """In both directions; an option without effect in the base gives no line."""

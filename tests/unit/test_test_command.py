@@ -277,6 +277,7 @@ def test_other_commands_leave_case_files_out(tmp_path: Path, capsys: pytest.Capt
 FILES = find_case_files([ROOT / "specs"])
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("path", FILES, ids=[path.name for path in FILES])
 def test_cases_of_the_examples_pass(path: Path) -> None:
     with duck_worlds() as open_world:
@@ -294,6 +295,7 @@ def test_examples_have_every_pattern_and_feed() -> None:
     assert kinds == every
 
 
+@pytest.mark.verify
 def test_drafts_pass_and_have_a_table(tmp_path: Path) -> None:
     names = [
         "airports",
@@ -397,6 +399,7 @@ cases:
     assert played.message == ""
 
 
+@pytest.mark.verify
 def test_page_shows_what_the_commands_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs/how-to/test-a-spec.md").read_text()

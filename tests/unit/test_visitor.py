@@ -15,6 +15,8 @@ from tests.conftest import ROOT
 from tests.support.visitor import HOUR, MICROSECOND, START, View, lines, views, write
 from tests.support.visitor_reference import first_dates, merged, user_mapping, visitor_lookup
 
+pytestmark = pytest.mark.verify
+
 RUN = dt.datetime(2024, 2, 1)
 
 

@@ -12,6 +12,8 @@ from scdgen import render
 from scdgen.facts.columns import Field
 from tests.support import wide
 
+pytestmark = pytest.mark.verify
+
 COLUMNS = 40
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from scdgen.cases.format import Case, all_cases
 from tests.conftest import ROOT
+
+pytestmark = pytest.mark.verify
 
 PAGE = (ROOT / "docs/compare/auto-cdc-cases.md").read_text()
 ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in re.findall(r"^\| \d\w? .*\|$", PAGE, re.M)]

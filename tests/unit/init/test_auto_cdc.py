@@ -10,6 +10,8 @@ import pytest
 from scdgen import Spec, load_spec_text
 from tests.unit.test_cli import run
 
+pytestmark = pytest.mark.verify
+
 # The examples of the Databricks documentation.
 FLOW = """\
 -- the flow

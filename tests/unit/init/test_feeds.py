@@ -314,6 +314,7 @@ def replay(rows: Rows) -> History:
     return sorted(found, key=repr)
 
 
+@pytest.mark.verify
 def test_feed_of_10000_rows_gives_its_replay(tmp_path: Path) -> None:
     rows = make_feed(46, 10_000)
     assert {row["op"] for row in rows if row} == {*"crudmt"} and None in rows

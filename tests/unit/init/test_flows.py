@@ -11,6 +11,8 @@ from scdgen import Spec, load_spec_text
 from tests.conftest import ROOT
 from tests.unit.test_cli import run
 
+pytestmark = pytest.mark.verify
+
 CASES = ROOT / "tests" / "cases" / "auto_cdc"
 
 
