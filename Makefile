@@ -17,7 +17,7 @@ INPUTS ?= 100000
 TIMES ?= 10
 BATCHES ?= 200
 
-.PHONY: help demo demo-visitor demo-sales test verify nightly lint types imports unit spark installed budget slow sqlfluff wheel dist seeds fuzz fuzz-specs crash writers lowest matrix dbt orchestrators bench docs test-docs site pins format clean
+.PHONY: help demo demo-visitor demo-sales test verify nightly lint types imports unit spark installed budget slow sqlfluff dist seeds fuzz fuzz-specs crash writers lowest matrix dbt orchestrators bench docs test-docs site pins format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
@@ -28,7 +28,7 @@ help:
 	@echo "make nightly everything else: the slow tests, and all targets from here to make orchestrators but make fuzz (8 hours); DAY=1 adds 20,000 random histories on DuckDB, and 200 random specs on Spark in 12 environments each (a day)"
 	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
 	@echo "make budget  how many lines each part of the project has, and may have (a second)"
-	@echo "make wheel   the wheel, built and installed in an empty environment"
+	@echo "make installed  the wheel in three environments as the README makes them, and the commands of its pages there"
 	@echo "make dist    sdist and wheel in dist/, checked by twine and check-wheel-contents, as for a release"
 	@echo "make seeds   20 random specs, 20 with two times, and the plans of three, against the reference; SEED=N chooses others"
 	@echo "make fuzz    100 random specs, 100 with two times, the plans of ten and the full streams; SEED=N chooses others"
@@ -93,7 +93,7 @@ verify: $(JARS)
 
 nightly: INPUTS = 20000
 nightly: BATCHES = 50
-nightly: sqlfluff wheel dist site slow seeds fuzz-specs test-docs crash writers lowest matrix dbt orchestrators
+nightly: sqlfluff dist site slow seeds fuzz-specs test-docs crash writers lowest matrix dbt orchestrators
 	$(if $(DAY),$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --tier nightly --day $(TWO) $(HISTORIES))
 
 # The slow tests have more than one partition. With DAY, those of random histories come last, because they take a day.
@@ -172,8 +172,8 @@ types: $(READY)
 imports: $(READY)
 	$(BIN)/lint-imports
 
-wheel: $(READY)
-	$(BIN)/python tests/tools/wheel.py
+installed: $(READY)
+	$(BIN)/python -m tests.tools.installed
 
 # An environment of its own, because twine brings 30 packages that nothing else needs.
 PACKAGING := .build/packaging

@@ -89,38 +89,37 @@ class _ReaderGoneError(Exception):
     """The reader of stdout has closed it."""
 
 
-# In the order of the reference: command -> its module, and the first sentence of its help.
-_COMMANDS = {
-    "validate": ("generate", "Report all errors of the specs at once."),
-    "generate": ("generate", "Write the SQL of each spec to DIR/<target>/."),
-    "graph": ("charts", "Show the order in which `run` executes the specs, and what each reads."),
-    "explain": (
-        "explain",
-        "Explain a spec for a review: what its MERGE does, its options, and where its columns come from.",
-    ),
-    "schema": ("schema", "Print the JSON Schema of a spec, for editors."),
-    "init": ("init", "Write a first draft of a spec: from data, a dbt snapshot or flows of AUTO CDC."),
-    "test": ("test", "Play the cases of specs, each with rows in and rows out; exit 1 if one fails."),
-    "show": ("show", "Show the versions of a table in order."),
-    "diff": ("diff", "Show what changed in a table between two times, by a run, or in what was known."),
-    "run": ("run", "Merge: create the table if it does not exist, merge the source, print what was done."),
-    "plan": ("plan", "Show what a run would do: counts, and some rows of each, old and new side by side."),
-    "check": ("check", "Check the integrity of the tables; exit 1 if a check fails."),
-    "stream": (
-        "stream",
-        "Merge a stream, one MERGE per micro-batch and table; each batch counts once, even if it is delivered again.",
-    ),
-    "history": ("history", "List the versions of a table, newest first, with the runs that wrote them."),
-    "undo": ("history", "Restore a table to the version before a run, after showing which versions that reverts."),
-    "rewind": (
-        "rewind",
-        "Take a table back to a time, as if nothing had been effective after it, after showing what that changes.",
-    ),
-    "doctor": (
-        "doctor",
-        "Check Python, Java, pyspark, delta-spark, Delta's JARs and the warehouse; a line each, ok or failed.",
-    ),
+# Command -> its module, and a summary; in the groups and the order of --help and of the reference.
+_GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "Write": {
+        "init": ("init", "Draft a spec from data, a dbt snapshot or AUTO CDC."),
+        "validate": ("generate", "Report all errors of the specs at once."),
+        "generate": ("generate", "Write the SQL of each spec to DIR/<target>/."),
+        "test": ("test", "Play the cases of specs, each with rows in and rows out."),
+        "explain": ("explain", "Explain a spec for a review."),
+    },
+    "Run": {
+        "plan": ("plan", "Show what a run would do, old and new side by side."),
+        "run": ("run", "Merge: create the table if needed, merge the source."),
+        "stream": ("stream", "Merge a stream, one MERGE per micro-batch and table."),
+        "check": ("check", "Check the integrity of the tables."),
+    },
+    "Look": {
+        "show": ("show", "Show the versions of a table in order."),
+        "diff": ("diff", "Show what changed between two times, or by a run."),
+        "history": ("history", "List the versions of a table, with their runs."),
+    },
+    "Repair": {
+        "undo": ("history", "Restore a table to the version before a run."),
+        "rewind": ("rewind", "Take a table back to a time."),
+    },
+    "More": {
+        "graph": ("charts", "Show the order of the specs, and what each reads."),
+        "schema": ("schema", "Print the JSON Schema of a spec, for editors."),
+        "doctor": ("doctor", "Check Python, Java, Spark, Delta and the warehouse."),
+    },
 }
+_COMMANDS = {name: found for group in _GROUPS.values() for name, found in group.items()}
 
 
 class _Loaded(Mapping[str, click.Command]):
@@ -152,11 +151,11 @@ class _Commands(click.Group):
         self.commands = _Loaded()  # type: ignore[assignment]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the names and the first sentences."""
-        room = formatter.width - 6 - max(map(len, _COMMANDS))
-        listed = ((name, click.Command(name, help=text)) for name, (_, text) in sorted(_COMMANDS.items()))
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, command.get_short_help_str(room)) for name, command in listed])
+        """Write the names and the summaries, in groups with one width."""
+        width = max(map(len, _COMMANDS))
+        for title, group in _GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), summary) for name, (_, summary) in group.items()])
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
