@@ -167,7 +167,7 @@ def test_what_might_differ_is_left_to_spark(folder: Path) -> None:
     with pytest.raises(UnreadableError, match="may not be a INT"):
         read_versions(tables, spec, VersionFilter({"id": " 1"}))
     for text in ("1.0", "99999999999", "one"):
-        with pytest.raises(UsageError, match=rf"keys\['id'\]: '{text}' is not a valid INT"):
+        with pytest.raises(UsageError, match=rf"--key id: '{text}' is not a valid INT"):
             read_versions(tables, spec, VersionFilter({"id": text}))
     for time in ("2024", "2024-01-01T00:00:00", "2024-01-01 00:00:00+02:00", "yesterday", "now"):
         with pytest.raises(UnreadableError, match="may not be a TIMESTAMP"):

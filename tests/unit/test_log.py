@@ -13,7 +13,7 @@ from scdgen.cli import log
 from scdgen.errors import DataError
 from scdgen.run.metrics import COLUMNS, Metrics
 
-LOST = "metrics a.b: no space is left on the disk; the merge is kept, but the metrics row of crm.t is lost"
+LOST = "--metrics a.b: no space is left on the disk; the merge is kept, but the metrics row of crm.t is lost"
 
 
 def append() -> None:
