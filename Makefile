@@ -83,8 +83,10 @@ test: $(READY)
 unit: $(READY)
 	$(BIN)/python -m pytest --tier test tests/unit scdgen
 
+# These tests end before Java's second compiler has paid for itself.
 spark: $(JARS)
-	$(BIN)/python -m pytest --durations=10 --tier test tests/spark
+	SPARK_SUBMIT_OPTS='-XX:+UseSerialGC -XX:TieredStopAtLevel=1' \
+		$(BIN)/python -m pytest --durations=10 --tier test tests/spark
 
 verify: $(JARS)
 	$(BIN)/mypy

@@ -41,7 +41,7 @@ VERIFIED = (
     "extracts_of_each_date", "feeds_without_a_delete", "filled_and_compared_maps", "first_keys_only",
     "first_row_conflicts", "form_bigint", "inferred_member_and_late_change", "join_of_two", "join_since",
     "join_with_the_unknown_member", "lookups", "lookups_fold", "lookups_of_two_keys", "maps_without_an_order",
-    "marked_by_two_feeds", "marked_by_two_feeds_column_by_column", "marked_in_partitions", "marked_partial_rows",
+    "marked_by_two_feeds", "marked_in_partitions",
     "marked_snapshot", "marked_with_sequence", "partial_rows_with_nulls_and_compare", "recorded_changes",
     "recorded_lookups", "recorded_members", "recorded_sequence", "recorded_snapshot", "recorded_story",
     "recorded_versions", "redelivered_to_one_row_in_columns", "without_times",

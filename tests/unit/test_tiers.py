@@ -60,7 +60,7 @@ UNTAKEN = Counter(
         "create.sql.j2": 2,
         "lookups.sql.j2": 1,
         "rejects.sql.j2": 2,
-        "scd1/_mark.sql.j2": 4,
+        "scd1/_mark.sql.j2": 1,
         "scd1/_rows.sql.j2": 3,
         "scd1/merge.sql.j2": 4,
         "scd1/plan.sql.j2": 1,
