@@ -59,6 +59,11 @@ class Word:
         """Return the word itself."""
         return self
 
+    @property
+    def is_query(self) -> bool:
+        """Whether it is a subquery."""
+        return False
+
 
 @dataclass
 class Group:
@@ -255,7 +260,7 @@ def _with(items: Items, by: int) -> str:
     text, place = "WITH ", 1
     more = True
     while more:
-        end = next(n for n in range(place, len(items)) if isinstance(items[n], Group) and items[n].is_query)
+        end = next(n for n in range(place, len(items)) if items[n].is_query)
         more = _words(items, end + 1).startswith(",")
         text += _above(items[place], by) + _text(items[place:end]) + " " + _group(items[end], by, broken=True)
         text += (_text(items[end + 1 : end + 2]) if more else "") + _pad(by)
@@ -265,7 +270,7 @@ def _with(items: Items, by: int) -> str:
 
 
 def _merge(items: Items) -> str:
-    using = next(n for n, item in enumerate(items) if isinstance(item, Group) and item.is_query)
+    using = next(n for n, item in enumerate(items) if item.is_query)
     text = f"{_text(items[:using])} {_group(items[using], 0, broken=True)} "
     whens = list[tuple[str, Items]]()
     for name, clause in _split(items[using + 1 :], _MERGE):
@@ -315,15 +320,16 @@ def _clause(name: str, items: Items, by: int) -> str:
         return head + _list(body, by, column, calls=name == "SELECT")
     if name in ("INSERT", "VALUES"):
         return head + " " + _each(body, by, column, 1)
-    place = _find(body, "ON") if "JOIN" in name else None
-    if place and not _fits(_text(body), column, 1):
+    place = _find(body, "ON")
+    if "JOIN" in name and place < len(body) and not _fits(_text(body), column, 1):
         text = f"{head} {_expression(body[:place], by, column)}{_pad(by + _BY)}{_above(body[place], by + _BY)}ON "
         return text + _expression(body[place + 1 :], by + _BY, by + _BY + 3)
     return f"{head} {_expression(body, by, column)}"
 
 
-def _find(items: Sequence[Item], word: str) -> int | None:
-    return next((place for place, item in enumerate(items) if item.upper == word), None)
+def _find(items: Sequence[Item], word: str) -> int:
+    """The place of a word, behind the items if they lack it."""
+    return next((place for place, item in enumerate(items) if item.upper == word), len(items))
 
 
 def _parts(items: Items) -> list[Items]:
@@ -409,7 +415,7 @@ def _case(items: Items, by: int) -> str:
         line, then = _text(branch), _find(branch, "THEN")
         if _fits(line, inside):
             text += line
-        elif then is None:
+        elif then == len(branch):
             text += "ELSE " + _expression(branch[1:], inside, inside + 5)
         else:
             text += "WHEN " + _expression(branch[1:then], inside, inside + 5) + _pad(inside + _BY)
