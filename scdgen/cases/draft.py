@@ -18,7 +18,7 @@ from scdgen.cases.nested import cut, is_nested
 from scdgen.cases.play import Difference, World, play
 from scdgen.cases.suite import duck_worlds, has_duckdb
 from scdgen.errors import ScdgenError
-from scdgen.facts.source import time_texts
+from scdgen.facts.source import SourceRow
 from scdgen.facts.variables import param_variables
 from scdgen.files.read import read_columns
 from scdgen.model.option import sql_texts
@@ -191,7 +191,7 @@ def _guess_type(spec: Spec, name: str) -> str:
     for column, option in spec.columns.items():
         if (sql.expression(spec.column_source(column)).bare or "").lower() == name.lower():
             return _kind_of(option.type, ()) if is_readable(option.type) else "string"
-    times = {column for _, text in time_texts(spec) for column in sql.expression(text).columns}
+    times = {column for _, text in SourceRow(spec).time_texts for column in sql.expression(text).columns}
     kind = spec.history.type if spec.keeps_history else "timestamp"
     return kind if name.lower() in times else "string"
 

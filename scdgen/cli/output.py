@@ -16,7 +16,6 @@ import click
 
 from scdgen.cli import log
 from scdgen.escape import escape_control, escape_json
-from scdgen.facts.counts import Counts
 from scdgen.url import hide_secrets
 
 if TYPE_CHECKING:
@@ -227,6 +226,8 @@ def format_rows(
 
 def describe_run(target: str, counts: Mapping[str, Any]) -> str:
     """Describe the result of a run in one line."""
+    from scdgen.facts.plan import Counts
+
     inferred = f", {counts['inferred']} inferred" if counts.get("inferred") else ""
     skipped = f", {counts['skipped']} rows skipped" if counts.get("skipped") else ""
     for name, number in counts.get("rejected", {}).items():

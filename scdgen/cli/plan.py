@@ -28,7 +28,7 @@ from scdgen.cli.options import (
     values_option,
 )
 from scdgen.errors import UsageError, hides_values
-from scdgen.facts.counts import describe_deleted, describe_newer
+from scdgen.facts.plan import describe_deleted, describe_newer
 from scdgen.model import graph
 from scdgen.model.spec import Spec, choose_feeds
 

@@ -17,9 +17,7 @@ from scdgen.compile.verify import judge, way_out
 from scdgen.errors import Problem, SpecError, UsageError, nearest, quoted
 from scdgen.facts.base import Facts
 from scdgen.facts.built import Source
-from scdgen.facts.members import Infer
-from scdgen.facts.rejects import Rejects
-from scdgen.facts.table import Create
+from scdgen.facts.table import Create, Infer, Rejects
 from scdgen.facts.variables import param_variables
 from scdgen.facts.views import Lookups, Views
 from scdgen.model.spec import TAKEN, Spec
@@ -165,7 +163,7 @@ def _render_counts(source: Source, compiler: Compiler) -> str | None:
 def _render_texts(source: Source, compiler: Compiler) -> Scripts:
     spec, pattern = source.spec, pattern_of(source.spec)
     columns = pattern.columns(spec)
-    views = Views.of(spec, pattern.read(source), source.columns)
+    views = Views.of(source, pattern.read(source))
 
     def text(facts: Facts | None) -> str:
         return compiler.render(facts) if facts else ""
@@ -176,7 +174,7 @@ def _render_texts(source: Source, compiler: Compiler) -> Scripts:
         plan=text(pattern.plan(source)),
         checks=text(pattern.checks(source)),
         views=text(views if views.any else None),
-        lookups=text(Lookups.of(spec, views.read) if spec.lookups else None),
+        lookups=text(Lookups.of(source, views.read) if spec.lookups else None),
         rejects=text(Rejects.of(source) if spec.quarantine else None),
         infer=text(Infer.of(source, columns)),
     )

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.errors import DataError
-from scdgen.facts.base import Facts
+from scdgen.facts.base import ADVICE, Facts
 from scdgen.facts.built import Source
-from scdgen.facts.refusals import ADVICE
 from scdgen.facts.row_rules import Rows
-from scdgen.facts.source import date_of_row
+from scdgen.facts.source import SourceRow
 from scdgen.model.registry import DATES
 from scdgen.model.spec import CLOCK, TAKEN, Spec
 
@@ -55,7 +54,7 @@ def undated(spec: Spec) -> Spec:
 
 def dates_query(spec: Spec, bound: Spec) -> Dates:
     """Return the query of the dates of a spec; ``bound`` is :func:`undated` with its source and params filled in."""
-    return Dates(Source.of(bound).rows, date_of_row(spec))
+    return Dates(Source.of(bound).rows, SourceRow(spec).date)
 
 
 def property_of(spec: Spec) -> str:

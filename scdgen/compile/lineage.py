@@ -13,8 +13,8 @@ import sqlglot
 from sqlglot import exp
 
 from scdgen import sql
-from scdgen.facts import source
 from scdgen.facts.columns import Inputs
+from scdgen.facts.source import SourceRow
 from scdgen.model.spec import QUERY, Snapshot, Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.sql.tokens import DIALECT
@@ -69,7 +69,7 @@ def lineage(spec: Spec) -> Lineage:
     # 2. What the pattern names as the inputs of its own columns, in its words.
     keys = _all(columns[name] for name in spec.keys)
     sequence = _all(map(seen.inputs, given.sequence_by))
-    deletes = seen.inputs(given.delete_when) if source.flags_deletes(spec) and given.delete_when else ()
+    deletes = seen.inputs(given.delete_when) if SourceRow(spec).flags_deletes and given.delete_when else ()
     tracked = _all(seen.inputs(spec.column_source(name)) for name in spec.tracked)
     run = (Input("param", ":last_run") if "last_run" in spec.params else Input("value", "current_timestamp()"),)
     differs = tracked if spec.unchanged == "skip" else ()

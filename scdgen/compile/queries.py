@@ -13,18 +13,15 @@ from scdgen.compile.render import Compiler
 from scdgen.compile.statements import Script, cut
 from scdgen.compile.verify import judge, way_out
 from scdgen.errors import UsageError, nearest
-from scdgen.facts import variables
-from scdgen.facts.base import Facts, literals
+from scdgen.facts.base import EXPECTATION, Facts, literals
 from scdgen.facts.built import Source
 from scdgen.facts.checks import CheckCounts, CheckJob, CheckRows
 from scdgen.facts.columns import Field, Target, cast
 from scdgen.facts.history import Times
-from scdgen.facts.members import Unknown
 from scdgen.facts.plan import PlanRows, PlanSample, PlanShape
-from scdgen.facts.refusals import EXPECTATION
 from scdgen.facts.row_rules import Rows, left_out
-from scdgen.facts.source import TAKEN_AT, SourceCast, inferred_flag, time_casts, time_type, unknown_key
-from scdgen.facts.table import Evolve
+from scdgen.facts.source import TAKEN_AT, SourceCast
+from scdgen.facts.table import Evolve, Unknown
 from scdgen.facts.views import Read
 from scdgen.model.registry import definition
 from scdgen.model.spec import Spec
@@ -181,7 +178,7 @@ def taken_query(spec: Spec) -> TakenAt | None:
 
     Runs after the statements before the MERGE, in the same session.
     """
-    return TakenAt(TAKEN_AT) if variables.takes_time(spec) else None
+    return TakenAt(TAKEN_AT) if Source.of(spec).takes_time else None
 
 
 @dataclass(frozen=True)
@@ -340,8 +337,8 @@ def _rewind(spec: Spec) -> Rewind:
 
 def required_rows(spec: Spec, lacks: Callable[[str], bool]) -> list[Unknown]:
     """Return the statements of create.sql that add rows which a table ``lacks``: no row meets their condition."""
-    condition = unknown_key(spec)
-    unknown = Unknown.of(Source.of(spec), pattern_of(spec).columns(spec))
+    source = Source.of(spec)
+    condition, unknown = source.unknown_key, Unknown.of(source, pattern_of(spec).columns(spec))
     if condition is None or unknown is None or not lacks(condition):
         return []
     return [unknown]
@@ -453,7 +450,7 @@ def broken_rows(spec: Spec, rule: str) -> Diagnose | None:
         content=pattern_of(spec).conflicting(source),
         flags_deletes=source.flags_deletes,
         times=times,
-        inferred=inferred_flag(spec),
+        inferred=source.inferred_flag,
     )
 
 
@@ -485,10 +482,11 @@ def typed_values(spec: Spec, infer: bool = False) -> Iterator[SourceTypes]:
 
 
 def _typed_values(spec: Spec, infer: bool) -> Iterator[SourceTypes]:
-    yield SourceTypes(tuple(time_casts(spec)), Source.of(spec).rows)
+    source = Source.of(spec)
+    yield SourceTypes(tuple(source.time_casts), source.rows)
     # Values that no row has: the time of the snapshot, and params that a query computes.
-    kind, values = time_type(spec), []
-    if spec.snapshot is not None and variables.takes_time(spec):
+    kind, values = source.time_type, []
+    if spec.snapshot is not None and source.takes_time:
         values.append(SourceCast.of("snapshot.taken_at", sql.expression(spec.snapshot.taken_at), kind))
     for name, param in spec.params.items():
         if param.type.startswith(("DATE", "TIMESTAMP")) and sql.is_query(param.default):

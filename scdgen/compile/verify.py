@@ -21,7 +21,7 @@ from scdgen.errors import Problem, SpecError
 from scdgen.facts.history import LAST_RUN, REWIND_TO
 from scdgen.facts.plan import VIEW
 from scdgen.facts.row_rules import SOURCE_VIEW
-from scdgen.facts.source import TAKEN_AT
+from scdgen.facts.source import TAKEN_AT, SourceRow
 from scdgen.facts.variables import OF_RUN, REACHES_CLOSED, RECORDED_AT, batch_names
 from scdgen.model.option import Rows, sql_texts
 from scdgen.model.spec import QUERY, Spec
@@ -85,7 +85,7 @@ class _Gate:
         # Types are parsed here, each once: given as text, sqlglot would parse them per column and query.
         types = {text: exp.DataType.build(text, dialect=DIALECT) for text in {column.type for column in own}}
         self.target = {sql.unquote(column.name): types[column.type] for column in own}
-        self.variables = {TAKEN_AT, LAST_RUN, REWIND_TO, RECORDED_AT, REACHES_CLOSED, *batch_names(spec)}
+        self.variables = {TAKEN_AT, LAST_RUN, REWIND_TO, RECORDED_AT, REACHES_CLOSED, *batch_names(SourceRow(spec))}
         # The columns of a source row: those without an expression, and those that expressions read.
         fragments = [(found.option, found.fragment) for found in sql_texts(spec)]
         bare = {name.lower() for name, column in spec.columns.items() if column.from_ is None}

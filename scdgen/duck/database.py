@@ -24,7 +24,7 @@ from scdgen.duck.translate import Translator
 from scdgen.duck.users import require_known_query, require_known_spec
 from scdgen.errors import DataError, EngineError
 from scdgen.facts.row_rules import left_out
-from scdgen.facts.sequence import SEQUENCE
+from scdgen.facts.source import SEQUENCE
 from scdgen.facts.variables import param_variables
 from scdgen.model.spec import TAKEN, Spec
 from scdgen.patterns.pattern import pattern_of

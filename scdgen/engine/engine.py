@@ -21,11 +21,9 @@ from scdgen.engine.failures import translate
 from scdgen.engine.session import PARTITIONS_AS_TEXT, set_while, strict
 from scdgen.engine.spark3 import session_of
 from scdgen.errors import DataError, ScdgenError, UsageError, quoted
-from scdgen.facts import source
-from scdgen.facts.base import Facts
-from scdgen.facts.refusals import YEAR, advise
+from scdgen.facts.base import YEAR, Facts, advise
 from scdgen.facts.row_rules import left_out
-from scdgen.facts.source import SourceCast, source_casts
+from scdgen.facts.source import SourceCast, SourceRow
 from scdgen.facts.variables import Variable
 from scdgen.model.spec import Spec
 from scdgen.sql import quote
@@ -301,7 +299,7 @@ def bad_value(engine: Engine, spec: Spec) -> BadValue | None:
 
     ``None`` if no column has one, or if the rows cannot be read.
     """
-    casts = source_casts(spec)
+    casts = SourceRow(spec).casts
     # Count the failures of all casts in one query first, which finds most of them.
     simple = [cast for cast in casts if cast.required or not cast.nested]
     counts = _rows(engine, bad_values(spec, "count", simple))
@@ -326,7 +324,7 @@ def bad_value(engine: Engine, spec: Spec) -> BadValue | None:
 
 def _sampled(engine: Engine, spec: Spec, cast: SourceCast, count: int) -> BadValue:
     """Find one of the rows in which a cast fails."""
-    keys = [(name, source.fragment(spec, name)) for name in spec.keys]
+    keys = [(name, SourceRow(spec).fragment(name)) for name in spec.keys]
     # Read a row in one query: the value, its key, and the columns that the expression reads.
     values = (SourceCast.of(name, read, "").conversion.value for name, read in keys)
     texts = [cast.conversion.value, *values, *map(quote, cast.reads)]

@@ -2,91 +2,111 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from scdgen import sql
-from scdgen.facts import source, variables
-from scdgen.facts.columns import Field
-from scdgen.facts.history import History, Times
-from scdgen.facts.recorded import Reached, rows_of_now
+from scdgen.facts import variables
+from scdgen.facts.columns import Target
+from scdgen.facts.history import History
+from scdgen.facts.recorded import Reached, Recorded, rows_of_now
 from scdgen.facts.row_rules import Rows, read_rows
-from scdgen.facts.sequence import SEQUENCE, no_sequence, orders_rows
-from scdgen.facts.session import Session
+from scdgen.facts.source import SEQUENCE, SourceRow
+from scdgen.facts.variables import Audit, Partition, Variable
 from scdgen.model.spec import Spec
 
 
 @dataclass(frozen=True)
-class Source:
-    """What a spec reads, and how its table keeps it."""
+class Session:
+    """The session variables that a MERGE or a plan sets first."""
 
-    spec: Spec
-    """The spec, for one of its sources."""
-    target: str
-    """The quoted name of the table."""
-    now: str
-    """What its rows of now are read from: the table, or those of its rows that no run has superseded."""
-    columns: Mapping[str, Field]
-    """Every column of the spec, by its name."""
-    keys: tuple[Field, ...]
-    """The key columns, in the order of ``keys``."""
-    fields: tuple[Field, ...]
-    """The columns that come from a source row, in the table's order."""
-    history: History | None
-    """The history columns; ``None`` if the table has no versions."""
+    needed: tuple[tuple[str, str], ...]
+    """(name, type) of the params without a default, which the session must declare."""
+    params: tuple[Variable, ...]
+    """The params with a default."""
+    dates: tuple[str, str] | None
+    """The date of a row, and the place of the rows, if a param chooses one date; ``None`` without ``snapshot.each``."""
+    taken_at: Variable | None
+    """The time of a snapshot; ``None`` without one."""
+    has_times: bool
+    """Whether a row has a time of its own."""
+    last_run: Variable | None
+    """The time of the run, for ``open_end: last_run``."""
+    batch: tuple[Variable, ...]
+    """What is computed from the rows of the batch."""
+    batch_where: tuple[str, ...]
+    """The conditions on the rows that these are computed from."""
     rows: Rows
-    """The typed rows in the step "incoming", and the rules for them."""
-    session: Session
-    """The session variables of a statement that reads these rows."""
-    in_partitions: tuple[str, ...]
-    """Conditions on the table (``t``) that exclude the partitions of other keys."""
-    bound: str
-    """The time before whose versions the batch affects nothing; empty without a history."""
-    reached: Reached | None
-    """The rows of now that the batch can affect, if open and closed ones are read apart."""
-    own_time: tuple[str, ...]
-    """The column with the time of a row; none if the rows have no time of their own."""
-    flags_deletes: bool
-    """Whether a row may be a delete."""
-    fills: bool
-    """Whether a first known value is written into earlier versions."""
+    """The rows."""
+    audit: Audit
+    """The columns that a MERGE sets to variables of the run; a plan sets none."""
+    recorded: Recorded | None
+    """The columns of ``history.recorded``, likewise; ``None`` without them."""
+
+    def unstamped(self, columns: Iterable[Target]) -> tuple[str, ...]:
+        """Return the names of the columns that are not set to variables of the run."""
+        stamps = {*(self.recorded.names if self.recorded else ()), *self.audit.names}
+        return tuple(column.name for column in columns if column.name not in stamps)
+
+
+class Source(SourceRow):
+    """What a spec reads, and how its table keeps it."""
 
     @classmethod
     def of(cls, spec: Spec) -> Source:
         """Return the facts of a spec."""
-        columns, partitions = source.fields_of(spec), variables.partitions_of(spec)
-        keys = tuple(columns[name] for name in spec.keys)
-        history = _history(spec, columns, keys) if spec.keeps_history else None
-        times = history.times if history else None
-        rows = read_rows(spec, columns, times, partitions)
-        session, target = Session.of(spec, rows, times, partitions), sql.quote_parts(spec.target_parts)
-        bound = variables.batch_bound(spec, times) if times else ""
-        return cls(
-            spec=spec,
-            target=target,
-            now=rows_of_now(session.recorded, target),
-            columns=columns,
-            keys=keys,
-            fields=tuple(columns[name] for name in source.source_columns(spec)),
-            history=history,
-            rows=rows,
-            session=session,
-            in_partitions=variables.in_partitions(partitions),
-            bound=bound,
-            reached=Reached.of(spec, times, target, bound),
-            own_time=source.own_time(spec),
-            flags_deletes=source.flags_deletes(spec),
-            fills=variables.fills(spec),
-        )
+        return cls(spec)
 
-    @property
-    def key_names(self) -> tuple[str, ...]:
-        """Return the quoted names of the keys."""
-        return self.rows.keys
+    @cached_property
+    def target(self) -> str:
+        """Return the quoted name of the table."""
+        return sql.quote_parts(self.spec.target_parts)
 
-    def read(self, step: str, empty: str | None = None) -> Rows:
-        """Return the rows in a step of another name; ``empty`` is the refusal of a source without rows."""
-        return replace(self.rows, name=step, empty=empty)
+    @cached_property
+    def now(self) -> str:
+        """Return what its rows of now are read from: the table, or those of its rows that no run has superseded."""
+        return rows_of_now(self.recorded, self.target)
+
+    @cached_property
+    def history(self) -> History | None:
+        """Return the history columns; ``None`` if the table has no versions."""
+        if self.times is None:
+            return None
+        spec = self.spec
+        named = {option: sql.quote(name) for option, name in spec.history_columns}
+        tracked = tuple(self.columns[name] for name in spec.tracked)
+        derived = {sql.quote(name): (text, spec.columns[name].type) for name, text in spec.derived.items()}
+        found = History(self.times, named, self.keys, tracked, derived)
+        if "sequence" not in named:
+            return found
+        own = self.orders_rows or not (spec.reads_snapshot or spec.reads_versions)
+        return replace(found, sequence=SEQUENCE if own else self.no_sequence, no_sequence=self.no_sequence)
+
+    @cached_property
+    def recorded(self) -> Recorded | None:
+        """Return the columns of ``history.recorded``; ``None`` without them."""
+        return Recorded.of(self)
+
+    @cached_property
+    def partitions(self) -> tuple[Partition, ...]:
+        """Return the partition columns by which a batch skips files."""
+        return variables.partitions_of(self)
+
+    @cached_property
+    def in_partitions(self) -> tuple[str, ...]:
+        """Return conditions on the table (``t``) that exclude the partitions of other keys."""
+        return variables.in_partitions(self.partitions)
+
+    @cached_property
+    def bound(self) -> str:
+        """Return the time before whose versions the batch affects nothing; empty without a history."""
+        return variables.batch_bound(self)
+
+    @cached_property
+    def reached(self) -> Reached | None:
+        """Return the rows of now that the batch can affect, if open and closed ones are read apart."""
+        return Reached.of(self, self.target, self.bound)
 
     def beside_reached(self, *bounds: str) -> tuple[str, ...]:
         """Return the conditions by which Delta skips files of the table (``t``), those bounds and the partitions.
@@ -95,17 +115,35 @@ class Source:
         """
         return self.in_partitions if self.reached else (*bounds, *self.in_partitions)
 
+    @cached_property
+    def rows(self) -> Rows:
+        """Return the typed rows in the step "incoming", and the rules for them."""
+        return read_rows(self, self.partitions)
+
+    def read(self, step: str, empty: str | None = None) -> Rows:
+        """Return the rows in a step of another name; ``empty`` is the refusal of a source without rows."""
+        return replace(self.rows, name=step, empty=empty)
+
+    @cached_property
+    def session(self) -> Session:
+        """Return the session variables of a statement that reads these rows."""
+        spec, rows = self.spec, self.rows
+        params, needed = variables.param_variables(spec)
+        return Session(
+            needed=tuple(needed),
+            params=tuple(params),
+            dates=(self.date, self.place) if spec.each is not None else None,
+            taken_at=variables.taken_at(self),
+            has_times=spec.source.effective_at is not None,
+            last_run=variables.last_run(self),
+            batch=variables.batch_variables(self, self.partitions),
+            # The keys of a join are those of its first table.
+            batch_where=rows.join.tables[0].where if rows.join else rows.where,
+            rows=rows,
+            audit=Audit.of(spec),
+            recorded=self.recorded,
+        )
+
     def session_of(self, rows: Rows) -> Session:
         """Return the session variables of a statement that reads ``rows``."""
         return replace(self.session, rows=rows)
-
-
-def _history(spec: Spec, columns: Mapping[str, Field], keys: tuple[Field, ...]) -> History:
-    derived = {sql.quote(name): (text, spec.columns[name].type) for name, text in spec.derived.items()}
-    tracked = tuple(columns[name] for name in spec.tracked)
-    named = {option: sql.quote(name) for option, name in spec.history_columns}
-    if "sequence" not in named:
-        return History(Times(spec), named, keys, tracked, derived)
-    none = no_sequence(spec)
-    own = orders_rows(spec) or not (spec.reads_snapshot or spec.reads_versions)
-    return History(Times(spec), named, keys, tracked, derived, SEQUENCE if own else none, none)

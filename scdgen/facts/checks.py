@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from scdgen import sql
 from scdgen.facts.base import Facts, Head
 from scdgen.facts.columns import cast
-from scdgen.facts.environment import Environment
 from scdgen.facts.history import Times
 from scdgen.facts.recorded import Recorded, rows_of_now
+from scdgen.facts.row_rules import Environment
 from scdgen.model.spec import Spec
 from scdgen.sql.layout import named_as
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scdgen import sql
+from scdgen.facts.base import SOURCE_CHANGED, refusal
 from scdgen.facts.columns import Target
-from scdgen.facts.history import Times
-from scdgen.facts.refusals import SOURCE_CHANGED, refusal
-from scdgen.facts.variables import REACHES_CLOSED, RECORDED_AT, fills
+from scdgen.facts.source import SourceRow
+from scdgen.facts.variables import REACHES_CLOSED, RECORDED_AT
 from scdgen.model.spec import CLOCK, Spec
 from scdgen.sql.zones import timestamp_literal
 
@@ -59,8 +59,9 @@ class Recorded:
     """The condition that a row (``t``) has that flag."""
 
     @classmethod
-    def of(cls, spec: Spec, times: Times | None) -> Recorded | None:
+    def of(cls, source: SourceRow) -> Recorded | None:
         """Return the columns of a spec; ``None`` without the option."""
+        spec, times = source.spec, source.times
         option, flag = spec.recorded, spec.history.is_current
         if option is None or times is None:
             return None
@@ -129,11 +130,12 @@ class Reached:
     """The refusal of a closed one that came after the variable was set."""
 
     @classmethod
-    def of(cls, spec: Spec, times: Times | None, table: str, bound: str) -> Reached | None:
+    def of(cls, source: SourceRow, table: str, bound: str) -> Reached | None:
         """Return the rows of a spec; ``None`` if the flag places no files, or if a batch reads all of them anyway."""
+        spec, times = source.spec, source.times
         if times is None or spec.recorded is None or times.open_flag is None or times.open_end is not None:
             return None
-        if spec.reads_versions or fills(spec) or (spec.history.action is not None and not spec.reads_snapshot):
+        if spec.reads_versions or source.fills or (spec.history.action is not None and not spec.reads_snapshot):
             return None
         return cls(
             table=table,

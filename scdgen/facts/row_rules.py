@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from scdgen import sql
-from scdgen.facts import source, variables
-from scdgen.facts.columns import Field, wrapped
-from scdgen.facts.convert import convert
-from scdgen.facts.environment import Environment
+from scdgen.facts import variables
+from scdgen.facts.base import EXPECTATION, SETTINGS, SOURCE_CHANGED, TIME_ZONE, YEAR, Rule, refusal, refuse_rows
+from scdgen.facts.columns import cast, convert, wrapped
 from scdgen.facts.history import Times
-from scdgen.facts.join import Join, join_of
-from scdgen.facts.refusals import EXPECTATION, SOURCE_CHANGED, YEAR, Rule, refusal
-from scdgen.facts.sequence import SEQUENCE, sequence_value
+from scdgen.facts.plan import describe_limit
+from scdgen.facts.source import SEQUENCE, SourceRow, flag
 from scdgen.facts.variables import Partition
-from scdgen.model.spec import QUERY, Spec
+from scdgen.model.spec import QUERY, Snapshot, Spec
 from scdgen.sql.layout import all_true, fill, negated
 from scdgen.sql.tokens import with_column
+from scdgen.sql.zones import UTC_NAMES
 
 SOURCE_VIEW = "_scd_source"
 DATED = {"DATE", "TIMESTAMP", "TIMESTAMP_NTZ"}
@@ -95,57 +95,53 @@ class Rows:
         return [f"{name} DESC" for name in self.sequence]
 
 
-def read_rows(spec: Spec, fields: Mapping[str, Field], times: Times | None, partitions: Iterable[Partition]) -> Rows:
+def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
     """Return the typed rows in the step "incoming", and the rules for them.
 
-    Args:
-        spec: the spec.
-        fields: the columns of the spec by their names.
-        times: the times of its versions, if the table keeps them.
-        partitions: the partition columns that follow from the key.
+    ``partitions`` are the partition columns that follow from the key.
     """
+    spec, times = source.spec, source.times
     relation, query, view = _relation(spec)
     select = [
         f"spans.{sql.quote(column)}"
         if spec.source.join and column in spec.keys
-        else f"{source.value(spec, column)} AS {sql.quote(column)}"
-        for column in source.source_columns(spec)
+        else f"{source.value(column)} AS {sql.quote(column)}"
+        for column in source.names
     ]
-    more = {"_scd_at": source.time_expression(spec)} if spec.source.effective_at is not None else {}
+    more = {"_scd_at": source.time} if spec.source.effective_at is not None else {}
     if spec.source.join:
         select += ["spans._scd_at", "spans._scd_until"]
     if times and spec.source.effective_until is not None:
         more["_scd_until"] = times.until_of(sql.expression(spec.source.effective_until).text)
     if spec.source.sets is not None:
         more["_scd_sets"] = wrapped("ARRAY_SORT", [f"ARRAY_DISTINCT(TRANSFORM({_sets(spec)}, name -> LOWER(name)))"])
-    if source.truncates(spec):
-        more["_scd_truncates"] = source.flag(spec.source.truncate_when)
-    if source.flags_deletes(spec):
-        more["_scd_deleted"] = source.deleted_expression(spec)
+    if source.truncates:
+        more["_scd_truncates"] = flag(spec.source.truncate_when)
+    if source.flags_deletes:
+        more["_scd_deleted"] = source.deleted
     sequence = {f"_scd_sequence_{i}": sql.expression(text).text for i, text in enumerate(spec.source.sequence_by, 1)}
     if spec.stored_sequence and (sequence or _meets_stored_sequence(spec)):
-        sequence = {SEQUENCE: sequence_value(spec)}
+        sequence = {SEQUENCE: source.sequence}
     select += [f"{text} AS {alias}" for alias, text in (more | sequence).items()]
-    names = tuple(map(sql.quote, spec.keys))
-    needed = [*names, *source.own_time(spec)] if spec.bad_rows == "skip" else []
+    needed = [*source.key_names, *source.own_time] if spec.bad_rows == "skip" else []
     return Rows(
         name="incoming",
         relation=relation,
         query=query,
         view=view,
         select=tuple(select),
-        where=tuple(source.predicates(spec)),
+        where=tuple(source.where),
         sequence=tuple(sequence),
-        keys=names,
-        environment=Environment.of(spec),
-        skipped=tuple(_missing(spec, column) for column in needed),
-        rules=tuple(_rules(spec, fields, times)),
-        known=variables.known(spec, times, partitions),
-        from_time=times is not None and variables.bounds_times(spec),
+        keys=source.key_names,
+        environment=Environment.of(source),
+        skipped=tuple(_missing(source, column) for column in needed),
+        rules=tuple(_rules(source)),
+        known=variables.known(source, partitions),
+        from_time=source.bounds_times,
         changed=refusal(spec, SOURCE_CHANGED, "the source changed during the run"),
         key_place=list(spec.columns).index(spec.keys[0]),
-        expected=tuple(sorted(_expected(spec, fields.values()), key=lambda expected: expected.refusal is None)),
-        join=join_of(spec, times) if times and spec.source.join else None,
+        expected=tuple(sorted(_expected(source), key=lambda expected: expected.refusal is None)),
+        join=_join(spec, times) if times and spec.source.join else None,
     )
 
 
@@ -177,14 +173,15 @@ def _relation(spec: Spec) -> tuple[str, str | None, str | None]:
     return SOURCE_VIEW, None, view
 
 
-def _rules(spec: Spec, fields: Mapping[str, Field], times: Times | None) -> Iterator[Rule]:
+def _rules(source: SourceRow) -> Iterator[Rule]:
     """Yield the rules for a row, in names of the table."""
+    spec, times = source.spec, source.times
 
     def rule(name: str, broken: str, what: str) -> Rule:
         return Rule(name, broken, refusal(spec, name, what))
 
     if times and spec.source.join:  # the versions of its tables have rules of their own
-        if reserved := source.unknown_key(spec):
+        if reserved := source.unknown_key:
             yield rule("reserved_key", reserved, "a row has the reserved key")
         if times.open_end is not None:
             yield rule("null_time", f"_scd_at >= {times.open_end}", "a version starts or ends after the open end")
@@ -193,16 +190,16 @@ def _rules(spec: Spec, fields: Mapping[str, Field], times: Times | None) -> Iter
         return
     if spec.bad_rows == "fail":
         for key in spec.keys:
-            yield rule("null_key", _missing(spec, sql.quote(key)), f"{key} is NULL")
-    if reserved := source.unknown_key(spec):
+            yield rule("null_key", _missing(source, sql.quote(key)), f"{key} is NULL")
+    if reserved := source.unknown_key:
         yield rule("reserved_key", reserved, "a row has the reserved key")
-    if scope := source.scope_of_rows(spec):
+    if scope := source.scope:
         yield rule("outside_scope", f"NOT COALESCE({scope}, FALSE)", "a row is outside of snapshot.scope")
     if spec.source.sets is not None:
-        names = wrapped("ARRAY", [field.label for field in fields.values()])
+        names = wrapped("ARRAY", [field.label for field in source.columns.values()])
         broken = f"SIZE({wrapped('ARRAY_EXCEPT', ['_scd_sets', names])}) > 0"
         yield rule("unknown_column", broken, "source.sets names a column that the spec does not have")
-    yield from _year_rules(spec)
+    yield from _year_rules(source)
     if spec.source.effective_at is None:
         return
     time = sql.expression(spec.source.effective_at).bare or "effective_at"
@@ -221,14 +218,15 @@ def _rules(spec: Spec, fields: Mapping[str, Field], times: Times | None) -> Iter
     yield rule("end_before_start", "_scd_until <= _scd_at", f"{end} {relation} {time}")
 
 
-def _year_rules(spec: Spec) -> Iterator[Rule]:
+def _year_rules(source: SourceRow) -> Iterator[Rule]:
     """Yield the rule for the years of all dates and times, if there are any.
 
     A cast makes '202401' the year 202401, and milliseconds the year 55969.
     """
+    spec = source.spec
     own = [("_scd_at", spec.source.effective_at), ("_scd_until", spec.source.effective_until)]
-    times = [name for name, text in own if text is not None and source.time_type(spec) in DATED]
-    times += [sql.quote(name) for name in source.source_columns(spec) if spec.columns[name].type in DATED]
+    times = [name for name, text in own if text is not None and source.time_type in DATED]
+    times += [sql.quote(name) for name in source.names if spec.columns[name].type in DATED]
     if not times:
         return
     yield year_rule(spec, times)
@@ -241,10 +239,10 @@ def year_rule(spec: Spec, times: Sequence[str]) -> Rule:
     return Rule(YEAR, broken, refusal(spec, YEAR, "a time is not in the years 1 to 9999"))
 
 
-def _expected(spec: Spec, fields: Iterable[Field]) -> Iterator[Expected]:
+def _expected(source: SourceRow) -> Iterator[Expected]:
     """Yield the expectations. Deletes are not tested, and a column that a row does not set counts as NULL."""
-    partial = [field for field in fields if field.partial]
-    flags = [("_scd_truncates", source.truncates(spec)), ("_scd_deleted", source.flags_deletes(spec))]
+    spec, partial = source.spec, [field for field in source.columns.values() if field.partial]
+    flags = [("_scd_truncates", source.truncates), ("_scd_deleted", source.flags_deletes)]
     tested = [negated(flag) for flag, wanted in flags if wanted]
     for rule in spec.expectations:
         text = sql.expression(rule.expect).text
@@ -265,11 +263,192 @@ def left_out(spec: Spec) -> tuple[str, ...]:
     return tuple(rule.name for rule in spec.expectations if rule.on_violation != "fail")
 
 
-def _missing(spec: Spec, name: str) -> str:
+def _missing(source: SourceRow, name: str) -> str:
     """Return the condition that a row lacks a key or its time; a row that empties the table needs no key."""
-    return f"{name} IS NULL" + (" AND NOT _scd_truncates" if source.truncates(spec) and name != "_scd_at" else "")
+    return f"{name} IS NULL" + (" AND NOT _scd_truncates" if source.truncates and name != "_scd_at" else "")
 
 
 def _sets(spec: Spec) -> str:
     """Return the array of the columns that a row sets."""
     return convert(sql.expression(spec.source.sets or "NULL"), "ARRAY<STRING>")
+
+
+@dataclass(frozen=True)
+class JoinedTable:
+    """A table of a join."""
+
+    alias: str
+    """Its quoted alias."""
+    table: str
+    """Its quoted name."""
+    keys: tuple[str, ...]
+    """The expressions for the keys of the spec, in the target's types."""
+    start: str
+    """The expression for the start of a version."""
+    until: str
+    """The expression for the exclusive end of a version, NULL while it is open."""
+    where: tuple[str, ...]
+    """The conditions on a row."""
+    named: bool
+    """Whether the start, the end or a condition uses the alias."""
+
+    @property
+    def label(self) -> str:
+        """Return the alias as a text literal."""
+        return sql.text_literal(sql.unquote(self.alias))
+
+
+@dataclass(frozen=True)
+class Join:
+    """The steps from several tables with versions to the rows of one history."""
+
+    tables: tuple[JoinedTable, ...]
+    """The joined tables, in the order of the spec."""
+    keys: tuple[str, ...]
+    """The quoted keys of the target; the tables have them as ``stored``."""
+    since: str | None
+    """The time from which a version must start or end for its key to be read; ``None`` to read every key."""
+    no_key: str
+    """The refusal of a version without a key."""
+    no_start: str
+    """The refusal of a version without a start."""
+    empty: str
+    """The refusal of a version that does not end after its start."""
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        """Return the names of the keys in the step of a table, whose columns may have any other name."""
+        return tuple(f"_scd_key_{number}" for number in range(1, len(self.keys) + 1))
+
+
+def _join(spec: Spec, times: Times) -> Join:
+    """Return the join of a spec, whose versions have these times."""
+    tables = []
+    for alias, joined in spec.source.join.items():
+        texts = [joined.start, joined.end, *([joined.where] if joined.where else [])]
+        form = {"gap": joined.gap, "open_end": joined.open_end}
+        stored = spec.model_copy(update={"history": spec.history.model_copy(update=form)})
+        tables.append(
+            JoinedTable(
+                alias=sql.quote(alias),
+                table=sql.quote_parts(sql.split_name(joined.table)),
+                keys=tuple(cast(sql.quote(joined.keys[key]), spec.columns[key].type) for key in spec.keys),
+                start=cast(sql.expression(joined.start).text, times.type),
+                until=Times(stored).until_of(sql.expression(joined.end).text),
+                where=(sql.expression(joined.where).condition,) if joined.where else (),
+                named=any((alias.lower(),) == name[:-1] for text in texts for name in sql.expression(text).names),
+            )
+        )
+    since, shown = spec.source.changed_since, ("_scd_table", "_scd_from", "_scd_until")
+    return Join(
+        tables=tuple(tables),
+        keys=tuple(map(sql.quote, spec.keys)),
+        since=cast(sql.expression(since).text, times.type) if since else None,
+        no_key=refuse_rows(spec, "null_key", "a joined version has no key", shown),
+        no_start=refuse_rows(spec, "null_time", "a joined version has no start", shown),
+        empty=refuse_rows(spec, "end_before_start", "a joined version does not end after its start", shown),
+    )
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The rules for the session, tested with the rows, because statements are also pasted one by one."""
+
+    zones: tuple[str, ...]
+    """The names of the table's time zone, as literals; empty if a statement is the same in all zones."""
+    has_casts: bool
+    """Whether a value is cast, which only ANSI mode does without changing it."""
+    has_instants: bool
+    """Whether a value is a TIMESTAMP, which a session may take for another type."""
+    settings: str
+    """The refusal of a session with other settings."""
+    other_zone: str
+    """The refusal of a session in another time zone."""
+
+    @classmethod
+    def of(cls, source: SourceRow) -> Environment:
+        """Return the rules of a statement that casts values of the source."""
+        types = {source.time_type, *(field.type for field in source.fields)}
+        return cls._of(source.spec, has_casts=True, has_instants="TIMESTAMP" in types)
+
+    @classmethod
+    def of_views(cls, spec: Spec) -> Environment:
+        """Return the rules of views that cast or compute times: a view keeps the session that created it."""
+        return cls._of(spec, has_casts=True, has_instants=True)
+
+    @classmethod
+    def of_types(cls, spec: Spec, types: Iterable[str]) -> Environment | None:
+        """Return the rule of a statement that names these types; ``None`` if no session takes one for another."""
+        if not any(re.search(r"\bTIMESTAMP\b", kind) for kind in types):
+            return None
+        return replace(cls._of(spec, has_casts=False, has_instants=True), zones=())
+
+    @classmethod
+    def _of(cls, spec: Spec, has_casts: bool, has_instants: bool) -> Environment:
+        zone = spec.time_zone
+        needed = [name for name, needs in (("ANSI mode", has_casts), ("TIMESTAMP_LTZ", has_instants)) if needs]
+        return cls(
+            zones=tuple(map(sql.text_literal, UTC_NAMES if zone in UTC_NAMES else [zone])),
+            has_casts=has_casts,
+            has_instants=has_instants,
+            settings=refusal(spec, SETTINGS, f"needs {' and '.join(needed)}"),
+            other_zone=refusal(spec, TIME_ZONE, f"run SET TIME ZONE {sql.text_literal(zone)} first"),
+        )
+
+
+@dataclass(frozen=True)
+class Guards:
+    """Limits of a full extract: the part of the table that it covers, and the share of keys that it may delete."""
+
+    scope: str | None
+    """The condition on a stored version that the extract covers; ``None`` if it covers all."""
+    max_deleted: float | None
+    """The share of keys that it may delete, from 0 to 1; ``None`` for all of them."""
+    too_many: str
+    """The refusal of more."""
+
+    @property
+    def allowed(self) -> str:
+        """Return ``max_deleted`` as a percentage."""
+        return f"{100 * (self.max_deleted or 0):.6g} %"
+
+    @classmethod
+    def of(cls, source: SourceRow) -> Guards:
+        """Return the guards of a spec."""
+        spec, snapshot = source.spec, source.spec.snapshot or Snapshot()
+        return cls(
+            scope=_scope(source, snapshot),
+            max_deleted=snapshot.max_deleted if snapshot.max_deleted < 1 else None,
+            too_many=refuse_deleted(spec, snapshot.max_deleted),
+        )
+
+
+def _scope(source: SourceRow, snapshot: Snapshot) -> str | None:
+    """Return the condition on a stored version that a full extract covers: no member comes from the source."""
+    members = (source.unknown_key, source.inferred_flag)
+    parts = [sql.expression(snapshot.scope).condition] if snapshot.scope else []
+    return all_true([*parts, *(negated(member) for member in members if member)]) or None
+
+
+def refuse_conflict(spec: Spec, what: str, at: Iterable[str]) -> str | None:
+    """Return the refusal of different, unordered rows of one ``what``; ``None`` if any of them may be taken."""
+    return refuse_rows(spec, "conflict", f"two different rows of one {what}", at) if spec.conflicts == "fail" else None
+
+
+def refuse_empty(spec: Spec) -> str | None:
+    """Return the refusal of an empty extract; ``None`` if the spec allows one."""
+    if (spec.snapshot or Snapshot()).allow_empty:
+        return None
+    return refusal(spec, "empty_snapshot", "the snapshot is empty")
+
+
+def refuse_deleted(spec: Spec, limit: float) -> str:
+    """Return the refusal of a snapshot that deletes more of the current keys, in the words of a plan."""
+    count = ["_scd_closing", "IF(_scd_closing = 1, ' key', ' keys')"]
+    share = ["ROUND(100 * _scd_closing / _scd_current, 1)", sql.text_literal(f" %; {describe_limit(limit)})")]
+    return refusal(spec, "max_deleted", "", [*count, sql.text_literal(" deleted ("), *share])
+
+
+def refuse_early(spec: Spec, what: str, at: str) -> str:
+    """Return the refusal of a snapshot that is older than a version or row that it would close or remove."""
+    return refuse_rows(spec, "taken_at", f"the snapshot is not newer than a {what}", [at])

@@ -1,77 +1,23 @@
-"""What a source row gives, as SQL: its values and their types, its time, its flags, the columns that follow its key."""
+"""What a row of a spec's source gives, as SQL: its values and their types, its time, its flags, its order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from scdgen import sql
-from scdgen.facts.columns import Field, cast
-from scdgen.facts.convert import convert
-from scdgen.facts.sequence import sequence_casts
-from scdgen.model.spec import TAKEN, Column, Spec
+from scdgen.facts.columns import Field, cast, convert, named
+from scdgen.facts.history import Times
+from scdgen.model.spec import TAKEN, Spec
 from scdgen.sql.layout import all_true
 from scdgen.sql.literal import length_of, value_text
 from scdgen.sql.tokens import Conversion, find_conversion, with_column
-from scdgen.sql.types import NESTED
+from scdgen.sql.types import NESTED, struct_fields, struct_type
 
 TAKEN_AT = "_scd_taken_at"
+SEQUENCE = "_scd_sequence"
+SEQUENCE_COMMENT = "Order among rows of one time, of the row that this one comes from"
 _TIMES = ("DATE", "TIMESTAMP")
-
-
-def unknown_key(spec: Spec) -> str | None:
-    """Return the condition that a row has the key of the unknown member; ``None`` if the spec has no such member."""
-    unknown = spec.members.unknown
-    if unknown is None:
-        return None
-    return all_true(f"{sql.quote(key)} = {literal(unknown[key], spec.columns[key].type)}" for key in spec.keys)
-
-
-def inferred_flag(spec: Spec) -> str | None:
-    """Return the quoted column that flags inferred members; ``None`` if the spec has none."""
-    inferred = spec.members.inferred
-    return sql.quote(inferred.flag) if inferred else None
-
-
-def literal(value: object, kind: str) -> str:
-    """Return a value of the spec as a literal of a type.
-
-    >>> literal(-1, "INT"), literal("n/a", "STRING"), literal(None, "DATE"), literal("2024-01-01", "DATE")
-    ('-1', "'n/a'", 'CAST(NULL AS DATE)', "CAST('2024-01-01' AS DATE)")
-    """
-    if value is None:
-        return cast("NULL", kind)
-    text = value_text(value)
-    if kind == "INT":
-        return str(int(text))
-    quoted = sql.text_literal(text)
-    return quoted if kind == "STRING" else cast(quoted, kind)
-
-
-def fragment(spec: Spec, column: str) -> sql.Fragment:
-    """Return the parsed expression of a column.
-
-    A partition column that is computed from the keys reads them in their types: where 1 and '01' are one key, its rows
-    are in one partition.
-    """
-    text = spec.column_source(column)
-    if column in spec.table.partition_by and column not in spec.keys and _follows_key(spec, column):
-        for key, name in _bare_keys(spec).items():
-            if spec.columns[key].type != "STRING":
-                text = with_column(text, name, cast(sql.quote(name), spec.columns[key].type))
-    return sql.expression(text)
-
-
-def value(spec: Spec, name: str) -> str:
-    """Return the value of a column in its type, as the table gives it back: another would be a change each time."""
-    text = convert(fragment(spec, name), spec.columns[name].type)
-    return f"NULLIF({text}, '')" if spec.loses_empty_text(name) else text
-
-
-def source_columns(spec: Spec) -> list[str]:
-    """Return the target's columns that come from a source row."""
-    not_read = spec.derived
-    return [name for name in spec.columns if name not in not_read]
 
 
 @dataclass(frozen=True)
@@ -121,91 +67,344 @@ class SourceCast:
         return self.type.startswith(NESTED)
 
 
-def source_casts(spec: Spec) -> list[SourceCast]:
-    """Return the casts of the source's columns, in the spec's order."""
-    found = []
-    for name in source_columns(spec):
-        column = spec.columns[name]
-        read = fragment(spec, name)
-        place = f"column {name}" + (f" (from {read.text})" if column.from_ and read.bare != name else "")
-        found.append(SourceCast.of(place, read, column.type))
-        if not column.nullable and name not in spec.keys:
-            found.append(SourceCast.of(place, read, column.type, required=True))
-    for option, text in time_texts(spec):
-        read = sql.expression(text)
-        place = option + (f" ({read.text})" if read.text != option else "")
-        found.append(SourceCast.of(place, read, time_type(spec)))
-    for _, read, kind in sequence_casts(spec):
-        found.append(SourceCast.of(f"sequence_by ({read.text})", read, kind))
-    return found
+@dataclass(frozen=True)
+class SourceRow:
+    """What a row of one source of a spec gives. A property is computed when it is first asked for."""
 
+    spec: Spec
+    """The spec, for one of its sources."""
 
-def time_texts(spec: Spec) -> Iterator[tuple[str, str]]:
-    """Yield (option, expression) of the times of a row."""
-    if spec.source.effective_at is not None:
-        yield "effective_at", spec.source.effective_at
-    if spec.source.effective_until is not None:
-        yield "effective_until", spec.source.effective_until
-    if spec.each is not None:
-        yield "snapshot.each", spec.each
+    # Columns
 
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Return the target's columns that come from a source row."""
+        derived = self.spec.derived
+        return tuple(name for name in self.spec.columns if name not in derived)
 
-def time_casts(spec: Spec) -> list[SourceCast]:
-    """Return the casts of a source's values to a time, or to a type that contains one; joined tables aside.
+    @cached_property
+    def columns(self) -> dict[str, Field]:
+        """Return every column of the spec, by its name."""
+        partial = self._partial
+        return {name: self._field(name, name in partial) for name in self.spec.columns}
 
-    The number of a change in place of its time (``history.type: bigint``) is one of them, and so is a stored
-    ``sequence_by``, whose order would lose what a cast cuts off.
-    """
-    times = {option for option, _ in time_texts(spec)} | {"sequence_by"}
-    found = (cast for cast in source_casts(spec) if not cast.required)
-    return [cast for cast in found if any(kind in cast.type for kind in _TIMES) or cast.place.split(" ")[0] in times]
+    def _field(self, name: str, partial: bool) -> Field:
+        column, is_key = self.spec.columns[name], name in self.spec.keys
+        return Field(
+            name=sql.quote(name),
+            type=column.type,
+            is_key=is_key,
+            tracked=column.track and not is_key,
+            nulls=column.nulls,
+            merge=column.merge,
+            compare=sql.expression(column.compare).text if column.compare else None,
+            partial=partial,
+        )
 
+    @property
+    def _partial(self) -> list[str]:
+        """Return the columns that a row may leave as they are, by ``source.sets``.
 
-def own_time(spec: Spec) -> tuple[str, ...]:
-    """Return the column with the time of a row, none if the rows have no time of their own."""
-    return ("_scd_at",) if spec.source.effective_at is not None or spec.source.join else ()
+        Not those that every row has: keys, what follows from them, and the time of the row.
+        """
+        if self.spec.source.sets is None:
+            return []
+        return [name for name in self.names if name != self.spec.updated_at and not self._follows_key(name)]
 
+    @cached_property
+    def keys(self) -> tuple[Field, ...]:
+        """Return the key columns, in the order of ``keys``."""
+        return tuple(self.columns[name] for name in self.spec.keys)
 
-def time_type(spec: Spec) -> str:
-    """Return the type of the effective time: that of the column that stores it."""
-    if spec.keeps_history:
-        return spec.history.type.upper()
-    stored = spec.columns.get(spec.updated_at or "")
-    return stored.type if stored else "TIMESTAMP"
+    @cached_property
+    def key_names(self) -> tuple[str, ...]:
+        """Return the quoted names of the keys."""
+        return tuple(map(sql.quote, self.spec.keys))
 
+    @cached_property
+    def fields(self) -> tuple[Field, ...]:
+        """Return the columns that come from a source row, in the table's order."""
+        return tuple(self.columns[name] for name in self.names)
 
-def time_expression(spec: Spec) -> str:
-    """Return the effective time of a row."""
-    if spec.source.effective_at is None:
-        return TAKEN_AT
-    return cast(sql.expression(spec.source.effective_at).text, time_type(spec))
+    # Values
 
+    def fragment(self, column: str) -> sql.Fragment:
+        """Return the parsed expression of a column.
 
-def scope_of_rows(spec: Spec) -> str | None:
-    """Return the condition that a row is in the scope of its snapshot; ``None`` without one.
+        A partition column that is computed from the keys reads them in their types: where 1 and '01' are one key, its
+        rows are in one partition.
+        """
+        spec, text = self.spec, self.spec.column_source(column)
+        if column in spec.table.partition_by and column not in spec.keys and self._follows_key(column):
+            for key, name in self._bare_keys.items():
+                if spec.columns[key].type != "STRING":
+                    text = with_column(text, name, cast(sql.quote(name), spec.columns[key].type))
+        return sql.expression(text)
 
-    Also if the scope reads a column that no source row has, such as the start of a version.
-    """
-    if not spec.reads_snapshot or spec.snapshot is None or spec.snapshot.scope is None:
-        return None
-    scope = sql.expression(spec.snapshot.scope)
-    given = {name.lower() for name in source_columns(spec)}
-    return scope.text if {name.lower() for name in scope.columns} <= given else None
+    def value(self, name: str) -> str:
+        """Return the value of a column in its type, as the table gives it back: another would be a change each time."""
+        text = convert(self.fragment(name), self.spec.columns[name].type)
+        return f"NULLIF({text}, '')" if self.spec.loses_empty_text(name) else text
 
+    @cached_property
+    def casts(self) -> list[SourceCast]:
+        """Return the casts of the source's columns, in the spec's order."""
+        found = []
+        for name in self.names:
+            column, read = self.spec.columns[name], self.fragment(name)
+            place = f"column {name}" + (f" (from {read.text})" if column.from_ and read.bare != name else "")
+            found.append(SourceCast.of(place, read, column.type))
+            if not column.nullable and name not in self.spec.keys:
+                found.append(SourceCast.of(place, read, column.type, required=True))
+        for option, text in self.time_texts:
+            read = sql.expression(text)
+            place = option + (f" ({read.text})" if read.text != option else "")
+            found.append(SourceCast.of(place, read, self.time_type))
+        for _, read, kind in self.sequence_casts:
+            found.append(SourceCast.of(f"sequence_by ({read.text})", read, kind))
+        return found
 
-def flags_deletes(spec: Spec) -> bool:
-    """Whether the rows have a flag for deletes."""
-    return truncates(spec) or (spec.source.delete_when is not None and spec.deletes != "ignore")
+    @property
+    def time_casts(self) -> list[SourceCast]:
+        """Return the casts of a source's values to a time, or to a type that contains one; joined tables aside.
 
+        The number of a change in place of its time (``history.type: bigint``) is one of them, and so is a stored
+        ``sequence_by``, whose order would lose what a cast cuts off.
+        """
+        times = {option for option, _ in self.time_texts} | {"sequence_by"}
+        found = (cast for cast in self.casts if not cast.required)
+        return [
+            cast for cast in found if any(kind in cast.type for kind in _TIMES) or cast.place.split(" ")[0] in times
+        ]
 
-def truncates(spec: Spec) -> bool:
-    """Whether a row may empty the table."""
-    return spec.source.truncate_when is not None
+    # Times
 
+    @cached_property
+    def times(self) -> Times | None:
+        """Return the times of a version; ``None`` if the table has no versions."""
+        return Times(self.spec) if self.spec.keeps_history else None
 
-def deleted_expression(spec: Spec) -> str:
-    """Return the condition of a delete."""
-    return flag(spec.source.delete_when)
+    @property
+    def time_texts(self) -> list[tuple[str, str]]:
+        """Return (option, expression) of the times of a row."""
+        feed = self.spec.source
+        given = (
+            ("effective_at", feed.effective_at),
+            ("effective_until", feed.effective_until),
+            ("snapshot.each", self.spec.each),
+        )
+        return [(option, text) for option, text in given if text is not None]
+
+    @property
+    def own_time(self) -> tuple[str, ...]:
+        """Return the column with the time of a row; none if the rows have no time of their own."""
+        return ("_scd_at",) if self.spec.source.effective_at is not None or self.spec.source.join else ()
+
+    @property
+    def time_type(self) -> str:
+        """Return the type of the effective time: that of the column that stores it."""
+        if self.spec.keeps_history:
+            return self.spec.history.type.upper()
+        stored = self.spec.columns.get(self.spec.updated_at or "")
+        return stored.type if stored else "TIMESTAMP"
+
+    @property
+    def time(self) -> str:
+        """Return the effective time of a row."""
+        if self.spec.source.effective_at is None:
+            return TAKEN_AT
+        return cast(sql.expression(self.spec.source.effective_at).text, self.time_type)
+
+    @property
+    def date(self) -> str:
+        """Return the date of a row's snapshot (``snapshot.each``), in the type of the param that chooses one."""
+        assert self.spec.each is not None
+        return cast(sql.expression(self.spec.each).text, self.spec.params[TAKEN].type)
+
+    @property
+    def ends_at_once(self) -> bool:
+        """Whether all changes of a batch have the time of the snapshot."""
+        return self.spec.reads_snapshot and self.spec.source.effective_at is None
+
+    @property
+    def takes_time(self) -> bool:
+        """Whether a run sets the time of a snapshot, so that all of its rows have the same."""
+        spec = self.spec
+        given = spec.snapshot is not None and "taken_at" in spec.snapshot.model_fields_set
+        return spec.reads_snapshot and (spec.keeps_history or spec.deletes == "mark" or bool(spec.updated_at and given))
+
+    @property
+    def fills(self) -> bool:
+        """Whether the batch may write a first known value into versions that ended before it."""
+        return any(self.spec.columns[name].nulls == "fill" for name in self.names)
+
+    @property
+    def bounds_times(self) -> bool:
+        """Whether the batch's earliest time bounds the read of the target; a whole history has versions of any age."""
+        spec = self.spec
+        bounded = spec.keeps_history and not spec.reads_versions and not self.ends_at_once
+        return bounded and not (self.fills and not spec.reads_snapshot)
+
+    # Flags and conditions
+
+    @property
+    def truncates(self) -> bool:
+        """Whether a row may empty the table."""
+        return self.spec.source.truncate_when is not None
+
+    @property
+    def flags_deletes(self) -> bool:
+        """Whether a row may be a delete."""
+        return self.truncates or (self.spec.source.delete_when is not None and self.spec.deletes != "ignore")
+
+    @property
+    def deleted(self) -> str:
+        """Return the condition of a delete."""
+        return flag(self.spec.source.delete_when)
+
+    @property
+    def where(self) -> list[str]:
+        """Return the conditions on a source row, each ready to be joined by AND."""
+        spec = self.spec
+        found = [sql.expression(spec.source.where).condition] if spec.source.where is not None else []
+        if spec.source.delete_when is not None and spec.deletes == "ignore":
+            found.append(f"NOT {self.deleted}")
+        if spec.each is not None:
+            found.append(f"{self.date} = {sql.variable(TAKEN)}")
+        return found
+
+    @property
+    def scope(self) -> str | None:
+        """Return the condition that a row is in the scope of its snapshot; ``None`` without one.
+
+        Also if the scope reads a column that no source row has, such as the start of a version.
+        """
+        spec = self.spec
+        if not spec.reads_snapshot or spec.snapshot is None or spec.snapshot.scope is None:
+            return None
+        scope, given = sql.expression(spec.snapshot.scope), {name.lower() for name in self.names}
+        return scope.text if {name.lower() for name in scope.columns} <= given else None
+
+    @property
+    def unknown_key(self) -> str | None:
+        """Return the condition that a row has the key of the unknown member; ``None`` if there is no such member."""
+        unknown = self.spec.members.unknown
+        if unknown is None:
+            return None
+        columns = self.spec.columns
+        return all_true(f"{sql.quote(key)} = {literal(unknown[key], columns[key].type)}" for key in self.spec.keys)
+
+    @property
+    def inferred_flag(self) -> str | None:
+        """Return the quoted column that flags inferred members; ``None`` if the spec has none."""
+        inferred = self.spec.members.inferred
+        return sql.quote(inferred.flag) if inferred else None
+
+    @property
+    def place(self) -> str:
+        """Return what a reader calls the place of the rows: the quoted name of a table, or ``the source``."""
+        table = self.spec.source.table
+        return sql.quote_parts(sql.split_name(table)) if table else "the source"
+
+    # What follows from the key
+
+    @property
+    def computed_columns(self) -> list[str]:
+        """Return the columns that follow from the key, besides the keys: every row of a key has the same value."""
+        return [name for name in self.names if name not in self.spec.keys and self._follows_key(name)]
+
+    @property
+    def partition_keys(self) -> list[str]:
+        """Return the partition columns derived from the key: a row and its stored versions have the same value.
+
+        These are key columns, and columns whose expression reads only source columns that are keys unchanged. A
+        snapshot whose missing keys are deleted has none, nor has a batch that may empty the table: they reach other
+        partitions.
+        """
+        spec = self.spec
+        if self.truncates or (spec.reads_snapshot and spec.deletes != "ignore"):
+            return []
+        return [name for name in spec.table.partition_by if name in spec.columns and self._is_of_key(name)]
+
+    def _is_of_key(self, name: str) -> bool:
+        """Whether a column is a key, or follows from the key by one expression, whichever source a row comes from."""
+        if name in self.spec.keys:
+            return True
+        feeds = [SourceRow(feed) for feed in self.spec.feeds]
+        return all(feed._follows_key(name) for feed in feeds) and len({feed._over_keys(name) for feed in feeds}) == 1
+
+    def _over_keys(self, name: str) -> str:
+        """Return the expression of a column, over the target's keys instead of the source's columns."""
+        text = self.spec.column_source(name)
+        for key, bare in self._bare_keys.items():
+            text = with_column(text, bare, sql.quote(key))
+        return text
+
+    def _follows_key(self, name: str) -> bool:
+        """Whether a column is a key, or is computed from nothing but source columns that are keys unchanged."""
+        if name in self.spec.keys:
+            return True
+        bare = {text.lower() for text in self._bare_keys.values()}
+        read = sql.expression(self.spec.column_source(name))
+        return bool(read.columns) and read.columns <= bare and not read.params and not read.tables
+
+    @cached_property
+    def _bare_keys(self) -> dict[str, str]:
+        """Return key -> the source's column that it is, for those that are no expression."""
+        texts = {key: sql.expression(self.spec.column_source(key)).bare for key in self.spec.keys}
+        return {key: bare for key, bare in texts.items() if bare is not None}
+
+    # The column that keeps ``sequence_by``: ``history.sequence`` of scd2, ``sequence`` of scd1
+
+    @property
+    def orders_rows(self) -> bool:
+        """Whether the source has an order of the rows of one key and time."""
+        return bool(self.spec.source.sequence_by)
+
+    @property
+    def _sequence_parts(self) -> tuple[tuple[str, str], ...]:
+        """Return (name, type) of each expression of ``sequence_by`` in the column that keeps it.
+
+        Of several sources, the first one that has the option gives the names.
+        """
+        stored = self.spec.stored_sequence
+        if stored is None:
+            return ()
+        texts = next((feed.source.sequence_by for feed in self.spec.feeds if feed.source.sequence_by), ())
+        if len(texts) > 1 and (fields := struct_fields(stored.type)):
+            return fields
+        bare = [sql.expression(text).bare for text in texts]
+        distinct = len({name.lower() for name in bare if name}) == len(texts)
+        return tuple(
+            (name if name and distinct else f"part_{number}", stored.type) for number, name in enumerate(bare, 1)
+        )
+
+    @property
+    def sequence_type(self) -> str:
+        """Return the type of the column: a STRUCT of several expressions."""
+        parts, stored = self._sequence_parts, self.spec.stored_sequence
+        if len(parts) > 1:
+            return struct_type(parts)
+        return stored.type if stored else ""
+
+    @property
+    def sequence_casts(self) -> list[tuple[str, sql.Fragment, str]]:
+        """Return (name, expression, type) of each part of a row's sequence, if it is stored."""
+        parts = zip(self.spec.source.sequence_by, self._sequence_parts, strict=False)
+        return [(name, sql.expression(text), kind) for text, (name, kind) in parts]
+
+    @property
+    def sequence(self) -> str:
+        """Return the sequence of a row as it is stored; NULL of a source that has no order."""
+        values = [(sql.quote(name), cast(read.text, kind)) for name, read, kind in self.sequence_casts]
+        if not values:
+            return self.no_sequence
+        return values[0][1] if len(values) == 1 else named(values)
+
+    @property
+    def no_sequence(self) -> str:
+        """Return what a row without a sequence stores."""
+        return cast("NULL", self.sequence_type)
 
 
 def flag(condition: str | None) -> str:
@@ -213,98 +412,16 @@ def flag(condition: str | None) -> str:
     return f"COALESCE({sql.expression(condition).text}, FALSE)" if condition else "FALSE"
 
 
-def predicates(spec: Spec) -> list[str]:
-    """Return the conditions on a source row, each ready to be joined by AND."""
-    found = [sql.expression(spec.source.where).condition] if spec.source.where is not None else []
-    if spec.source.delete_when is not None and spec.deletes == "ignore":
-        found.append(f"NOT {deleted_expression(spec)}")
-    if spec.each is not None:
-        found.append(f"{date_of_row(spec)} = {sql.variable(TAKEN)}")
-    return found
+def literal(value: object, kind: str) -> str:
+    """Return a value of the spec as a literal of a type.
 
-
-def date_of_row(spec: Spec) -> str:
-    """Return the date of a row's snapshot (``snapshot.each``), in the type of the param that chooses one."""
-    assert spec.each is not None
-    return cast(sql.expression(spec.each).text, spec.params[TAKEN].type)
-
-
-def place_of(spec: Spec) -> str:
-    """Return what a reader calls the place that the rows come from: the quoted name of a table, or ``the source``."""
-    return sql.quote_parts(sql.split_name(spec.source.table)) if spec.source.table else "the source"
-
-
-def partition_keys(spec: Spec) -> list[str]:
-    """Return the partition columns derived from the key: a row and its stored versions have the same value.
-
-    These are key columns, and columns whose expression reads only source columns that are keys unchanged. A snapshot
-    whose missing keys are deleted has none, nor has a batch that may empty the table: they reach other partitions.
+    >>> literal(-1, "INT"), literal("n/a", "STRING"), literal(None, "DATE"), literal("2024-01-01", "DATE")
+    ('-1', "'n/a'", 'CAST(NULL AS DATE)', "CAST('2024-01-01' AS DATE)")
     """
-    if truncates(spec) or (spec.reads_snapshot and spec.deletes != "ignore"):
-        return []
-    return [name for name in spec.table.partition_by if name in spec.columns and _is_of_key(spec, name)]
-
-
-def _is_of_key(spec: Spec, name: str) -> bool:
-    """Whether a column is a key, or follows from the key by one expression, whichever source a row comes from."""
-    if name in spec.keys:
-        return True
-    if not all(_follows_key(feed, name) for feed in spec.feeds):
-        return False
-    texts = set()
-    for feed in spec.feeds:
-        text = feed.column_source(name)
-        for key, bare in _bare_keys(feed).items():
-            text = with_column(text, bare, sql.quote(key))
-        texts.add(text)
-    return len(texts) == 1
-
-
-def computed_columns(spec: Spec) -> list[str]:
-    """Return the columns that follow from the key, besides the keys: every row of a key has the same value."""
-    return [name for name in source_columns(spec) if name not in spec.keys and _follows_key(spec, name)]
-
-
-def _follows_key(spec: Spec, name: str) -> bool:
-    """Whether a column is a key, or is computed from nothing but source columns that are keys unchanged."""
-    if name in spec.keys:
-        return True
-    bare, read = {text.lower() for text in _bare_keys(spec).values()}, sql.expression(spec.column_source(name))
-    return bool(read.columns) and read.columns <= bare and not read.params and not read.tables
-
-
-def _bare_keys(spec: Spec) -> dict[str, str]:
-    """Return key -> the source's column that it is, for those that are no expression."""
-    texts = {key: sql.expression(spec.column_source(key)).bare for key in spec.keys}
-    return {key: bare for key, bare in texts.items() if bare is not None}
-
-
-def partial_columns(spec: Spec) -> list[str]:
-    """Return the columns that a row may leave as they are, by ``source.sets``.
-
-    Not those that every row has: keys, what follows from them, and the time of the row.
-    """
-    if spec.source.sets is None:
-        return []
-    return [name for name in source_columns(spec) if name != spec.updated_at and not _follows_key(spec, name)]
-
-
-def fields_of(spec: Spec) -> dict[str, Field]:
-    """Return the columns of the spec for the templates, by their names."""
-    partial = partial_columns(spec)
-    return {name: _field_of(spec, name, name in partial) for name in spec.columns}
-
-
-def _field_of(spec: Spec, name: str, partial: bool) -> Field:
-    column: Column = spec.columns[name]
-    is_key = name in spec.keys
-    return Field(
-        name=sql.quote(name),
-        type=column.type,
-        is_key=is_key,
-        tracked=column.track and not is_key,
-        nulls=column.nulls,
-        merge=column.merge,
-        compare=sql.expression(column.compare).text if column.compare else None,
-        partial=partial,
-    )
+    if value is None:
+        return cast("NULL", kind)
+    text = value_text(value)
+    if kind == "INT":
+        return str(int(text))
+    quoted = sql.text_literal(text)
+    return quoted if kind == "STRING" else cast(quoted, kind)

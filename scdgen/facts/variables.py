@@ -1,4 +1,7 @@
-"""Session variables that a statement sets first: params, times, and the bounds of a batch."""
+"""Session variables that a statement sets first: params, times, the bounds of a batch, and what a run notes of itself.
+
+The last are for the columns of ``audit``, which say when a row was written, and by which run.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scdgen import sql
-from scdgen.facts import source
-from scdgen.facts.columns import cast, wrapped
+from scdgen.facts.base import refusal
+from scdgen.facts.columns import Inputs, Target, cast, wrapped
 from scdgen.facts.history import BATCH_FROM, LAST_RUN, Times
-from scdgen.facts.refusals import refusal
+from scdgen.facts.source import TAKEN_AT, SourceRow
 from scdgen.model.option import sql_texts
 from scdgen.model.spec import Spec
 
@@ -72,12 +75,12 @@ class Partition:
         return test if self.is_key else f"({alias}{self.column} IS NULL OR {test})"
 
 
-def partitions_of(spec: Spec) -> tuple[Partition, ...]:
+def partitions_of(source: SourceRow) -> tuple[Partition, ...]:
     """Return the partition columns by which a batch skips files."""
-    found = []
-    for number, name in enumerate(source.partition_keys(spec), 1):
+    spec, found = source.spec, []
+    for number, name in enumerate(source.partition_keys, 1):
         kind = spec.columns[name].type
-        value = f"COLLECT_SET({cast(source.fragment(spec, name).text, kind)})"
+        value = f"COLLECT_SET({cast(source.fragment(name).text, kind)})"
         variable = Variable(f"_scd_partitions_{number}", f"ARRAY<{kind}>", value)
         found.append(Partition(sql.quote(name), name in spec.keys, variable))
     return tuple(found)
@@ -88,75 +91,53 @@ def in_partitions(partitions: Iterable[Partition], alias: str = "t.") -> tuple[s
     return tuple(partition.holds(alias) for partition in partitions)
 
 
-def batch_bound(spec: Spec, times: Times) -> str:
+def batch_bound(source: SourceRow) -> str:
     """Return the bound that stored ends are compared with: the batch cannot affect versions that ended before it."""
-    return times.before(source.TAKEN_AT) if _ends_at_once(spec) else BATCH_FROM
+    if source.times is None:
+        return ""
+    return source.times.before(TAKEN_AT) if source.ends_at_once else BATCH_FROM
 
 
-def _ends_at_once(spec: Spec) -> bool:
-    """Whether all changes of a batch have the time of the snapshot."""
-    return spec.reads_snapshot and spec.source.effective_at is None
-
-
-def fills(spec: Spec) -> bool:
-    """Whether the batch may write a value into versions that ended before it."""
-    return any(spec.columns[name].nulls == "fill" for name in source.source_columns(spec))
-
-
-def bounds_times(spec: Spec) -> bool:
-    """Whether the batch's earliest time bounds the read of the target; a whole history has versions of any age."""
-    return (
-        not spec.reads_versions
-        and spec.keeps_history
-        and not _ends_at_once(spec)
-        and not (fills(spec) and not spec.reads_snapshot)
-    )
-
-
-def batch_names(spec: Spec) -> list[str]:
+def batch_names(source: SourceRow) -> list[str]:
     """Return the names of :func:`batch_variables`."""
-    names = [partition.variable.name for partition in partitions_of(spec)]
-    return [BATCH_FROM, *names] if bounds_times(spec) else names
+    names = [partition.variable.name for partition in partitions_of(source)]
+    return [BATCH_FROM, *names] if source.bounds_times else names
 
 
-def batch_variables(spec: Spec, times: Times | None, partitions: Iterable[Partition]) -> tuple[Variable, ...]:
+def batch_variables(source: SourceRow, partitions: Iterable[Partition]) -> tuple[Variable, ...]:
     """Return the variables that one aggregate over the source sets: the batch's earliest time, and its partitions."""
-    values = tuple(partition.variable for partition in partitions)
-    if times is None or not bounds_times(spec):
+    values, times = tuple(partition.variable for partition in partitions), source.times
+    if times is None or not source.bounds_times:
         return values
-    oldest = f"MIN({source.time_expression(spec)})"
-    if spec.reads_snapshot:  # it closes open versions, and opens those that have ended after it
-        oldest = f"LEAST({oldest}, {source.TAKEN_AT})"
+    oldest = f"MIN({source.time})"
+    if source.spec.reads_snapshot:  # it closes open versions, and opens those that have ended after it
+        oldest = f"LEAST({oldest}, {TAKEN_AT})"
     return (Variable(BATCH_FROM, times.type, times.before(oldest)), *values)
 
 
-def known(spec: Spec, times: Times | None, partitions: Iterable[Partition]) -> tuple[str, ...]:
+def known(source: SourceRow, partitions: Iterable[Partition]) -> tuple[str, ...]:
     """Return the conditions that hold for all rows that the batch's variables were set from, in names of the table.
 
     The MERGE reads the source again. A row that was added meanwhile stops it, if it may need a part of the target that
     these variables exclude from the read.
     """
-    since = (f"{times.before('_scd_at')} >= {BATCH_FROM}",) if times and bounds_times(spec) else ()
+    times = source.times
+    since = (f"{times.before('_scd_at')} >= {BATCH_FROM}",) if times and source.bounds_times else ()
     return (*since, *in_partitions(partitions, ""))
 
 
-def takes_time(spec: Spec) -> bool:
-    """Whether a run sets the time of a snapshot, so that all of its rows have the same."""
-    given = spec.snapshot is not None and "taken_at" in spec.snapshot.model_fields_set
-    return spec.reads_snapshot and (spec.keeps_history or spec.deletes == "mark" or bool(spec.updated_at and given))
-
-
-def taken_at(spec: Spec, times: Times | None) -> Variable | None:
+def taken_at(source: SourceRow) -> Variable | None:
     """Return the variable with the time of a snapshot, if a run sets it."""
-    if not takes_time(spec):
+    if not source.takes_time:
         return None
-    text, kind = spec.snapshot.taken_at if spec.snapshot else "current_timestamp()", source.time_type(spec)
-    time = cast(sql.expression(text).text, kind)
-    return Variable(source.TAKEN_AT, kind, _storable(spec, times, time, "snapshot.taken_at"))
+    spec, kind = source.spec, source.time_type
+    time = cast(sql.expression(spec.snapshot.taken_at if spec.snapshot else "current_timestamp()").text, kind)
+    return Variable(TAKEN_AT, kind, _storable(spec, source.times, time, "snapshot.taken_at"))
 
 
-def last_run(spec: Spec, times: Times | None) -> Variable | None:
+def last_run(source: SourceRow) -> Variable | None:
     """Return the variable with the time of this run, the end of open versions: the param ``last_run``, or now."""
+    spec, times = source.spec, source.times
     if times is None or not times.by_run:
         return None
     if "last_run" not in spec.params:
@@ -182,3 +163,58 @@ def _storable(spec: Spec, times: Times | None, time: str, option: str) -> str:
     whens.append(f"WHEN {time} {f'< {end}' if end else 'IS NOT NULL'}\n    THEN {time}")
     lines = "\n".join([*whens, f"ELSE {stop}"]).replace("\n", "\n    ")
     return f"CASE\n    {lines}\nEND"
+
+
+# Option -> type, comment, the session variable with its value, and what that is made of.
+_COLUMNS: dict[str, tuple[str, str, str, Inputs]] = {
+    "inserted_at": ("TIMESTAMP", "Time of the run that first wrote the row", RUN_AT, "now"),
+    "updated_at": ("TIMESTAMP", "Time of the run that last wrote the row", RUN_AT, "now"),
+    "run_id": ("STRING", "Id of the run that last wrote the row", RUN_ID, "id"),
+}
+
+
+def audit_columns(spec: Spec) -> tuple[Target, ...]:
+    """Return the columns of a spec's table. Rows that were stored before the option have NULL in them."""
+    named = ((sql.quote(name), _COLUMNS[option]) for option, name in spec.audit.names())
+    return tuple(Target(name, kind, comment, made_of=(made_of,)) for name, (kind, comment, _, made_of) in named)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What a MERGE writes besides the values of its rows; nothing without the option.
+
+    No step reads these columns, so that they change no row that is right.
+    """
+
+    columns: tuple[tuple[str, str], ...]
+    """The option and the quoted name of each column, in the table's order."""
+
+    @classmethod
+    def of(cls, spec: Spec) -> Audit:
+        """Return the columns of a spec."""
+        return cls(tuple((option, sql.quote(name)) for option, name in spec.audit.names()))
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names, for an INSERT."""
+        return [name for _, name in self.columns]
+
+    @property
+    def values(self) -> list[str]:
+        """Return their values in a new row."""
+        return [_COLUMNS[option][2] for option, _ in self.columns]
+
+    @property
+    def assigned(self) -> list[str]:
+        """Return what an UPDATE sets, each as ``name = value``."""
+        return [f"{name} = {_COLUMNS[option][2]}" for option, name in self.columns if option != "inserted_at"]
+
+    @property
+    def has_time(self) -> bool:
+        """Whether the time of the run is written."""
+        return RUN_AT in self.values
+
+    @property
+    def has_id(self) -> bool:
+        """Whether the id of the run is written."""
+        return RUN_ID in self.values

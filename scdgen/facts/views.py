@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from scdgen import sql
-from scdgen.facts import source
 from scdgen.facts.base import Facts, Head
 from scdgen.facts.columns import Field, cast
-from scdgen.facts.environment import Environment
 from scdgen.facts.history import Times
 from scdgen.facts.recorded import AFTER_ALL, Recorded
+from scdgen.facts.row_rules import Environment
+from scdgen.facts.source import SourceRow
 from scdgen.model.spec import Lookup as LookupOption
 from scdgen.model.spec import Spec
 from scdgen.sql.tokens import find_cast, with_alias
@@ -110,12 +109,13 @@ class Views(Facts, template="views.sql.j2"):
     """The rules for the session; ``None`` if it makes no difference."""
 
     @classmethod
-    def of(cls, spec: Spec, read: Read, columns: Mapping[str, Field]) -> Views:
-        """Return the views of a spec, which has these columns."""
+    def of(cls, source: SourceRow, read: Read) -> Views:
+        """Return the views of a spec."""
+        spec = source.spec
         named = (spec.views.current, spec.views.as_of, spec.views.overlay)
         current, as_of, overlay = (sql.quote_parts(sql.split_name(name)) if name else None for name in named)
         overlays = (
-            Overlay(sql.quote(name), kind, columns[column])
+            Overlay(sql.quote(name), kind, source.columns[column])
             for name, chosen in spec.overlays.items()
             for kind, column in chosen.given
         )
@@ -247,8 +247,9 @@ class Lookups(Facts, template="lookups.sql.j2"):
     """The rules for the session; ``None`` if it makes no difference."""
 
     @classmethod
-    def of(cls, spec: Spec, read: Read) -> Lookups:
+    def of(cls, source: SourceRow, read: Read) -> Lookups:
         """Return the lookups of a spec."""
+        spec = source.spec
         found = (
             Lookup(
                 view=sql.quote_parts(sql.split_name(view)),
@@ -269,7 +270,7 @@ class Lookups(Facts, template="lookups.sql.j2"):
                 ),
                 columns=tuple((sql.quote(name), sql.quote(shown)) for name, shown in lookup.shown.items()),
                 extends_first=lookup.before_first == "first",
-                unknown=with_alias(source.unknown_key(spec) or "", "t") if lookup.missing == "unknown" else None,
+                unknown=with_alias(source.unknown_key or "", "t") if lookup.missing == "unknown" else None,
             )
             for view, lookup in spec.lookups.items()
         )

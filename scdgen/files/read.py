@@ -19,7 +19,7 @@ from scdgen import sql
 from scdgen.engine.engine import FILE
 from scdgen.engine.session import PARTITIONS_AS_TEXT, set_while
 from scdgen.errors import DataError, ask_for_option, nearest, nearest_column
-from scdgen.facts.source import time_texts
+from scdgen.facts.source import SourceRow
 from scdgen.files.dialect import Dialect, find_dialect, open_text
 from scdgen.files.find import Files
 from scdgen.files.objects import read_json
@@ -96,7 +96,7 @@ def _declared(texts: DataFrame, spec: Spec) -> dict[str, str]:
 
 def read_columns(spec: Spec) -> set[str]:
     """Lower-case names of the columns in the spec's expressions; the source may not have all of them."""
-    texts = [*map(spec.column_source, spec.columns), *(text for _, text in time_texts(spec))]
+    texts = [*map(spec.column_source, spec.columns), *(text for _, text in SourceRow(spec).time_texts)]
     return compared(spec) | {column for text in texts for column in sql.expression(text).columns}
 
 
@@ -196,7 +196,7 @@ def check_header(spec: Spec, files: Files) -> tuple[str, ...]:
         return ()
     used = named_columns(spec)
     unused: tuple[str, ...] = ()
-    texts = [*map(spec.column_source, spec.columns), *(text for _, text in time_texts(spec))]
+    texts = [*map(spec.column_source, spec.columns), *(text for _, text in SourceRow(spec).time_texts)]
     for (_, names), (file, *_) in csv_heads(files.local, files.dialect).items():
         if any("\0" in name for name in names):
             continue

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
 from scdgen.errors import DataError, nearest
-from scdgen.facts.sequence import sequence_casts
-from scdgen.facts.source import time_texts, time_type
+from scdgen.facts.source import SourceRow
 from scdgen.model.rules import source_texts
 from scdgen.model.spec import Spec
 from scdgen.sql.expression import find_paths
@@ -67,8 +66,9 @@ def taken_types(spec: Spec) -> dict[str, set[str]]:
     """Lower-case name of each source column that the spec takes unchanged -> the types that it is cast to."""
     found: dict[str, set[str]] = {}
     taken = [(spec.column_source(name), column.type) for name, column in spec.columns.items()]
-    taken += [(text, time_type(spec)) for _, text in time_texts(spec)]
-    taken += [(read.text, kind) for _, read, kind in sequence_casts(spec)]
+    row = SourceRow(spec)
+    taken += [(text, row.time_type) for _, text in row.time_texts]
+    taken += [(read.text, kind) for _, read, kind in row.sequence_casts]
     for text, kind in taken:
         bare = sql.expression(text).bare
         if bare is not None:
@@ -88,7 +88,7 @@ def taken_by_any(specs: Iterable[Spec]) -> dict[str, set[str]]:
 def _kind_of(spec: Spec, option: str) -> str | None:
     """The type that the value of an expression of the source is cast to, if it is."""
     if option in {"source.effective_at", "source.effective_until"}:
-        return time_type(spec)
+        return SourceRow(spec).time_type
     if option == "source.sets":
         return "ARRAY<STRING>"
     name = option.removeprefix("columns.")

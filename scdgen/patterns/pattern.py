@@ -10,18 +10,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
-from scdgen.facts.audit import audit_columns
 from scdgen.facts.base import Facts
 from scdgen.facts.built import Source
 from scdgen.facts.checks import KEY_NOT_NULL, UNIQUE_KEY, Checks, row_checks
 from scdgen.facts.columns import Target
-from scdgen.facts.counts import REFRESHED, SUPERSEDED, Counts
-from scdgen.facts.plan import PlanFacts, PlanShape
+from scdgen.facts.plan import REFRESHED, SUPERSEDED, Counts, PlanFacts, PlanShape
 from scdgen.facts.recorded import recorded_columns
+from scdgen.facts.variables import audit_columns
 from scdgen.facts.views import Read
-from scdgen.model.registry import PatternRules, rules_of
+from scdgen.model.registry import Found, PatternRules, rules_of
 from scdgen.model.spec import Spec
 from scdgen.patterns.scd2_rewind import Rewind
+from scdgen.sql.types import parse_type, struct_fields
 
 
 class Pattern(PatternRules, ABC):
@@ -114,3 +114,27 @@ def pattern_of(spec: Spec) -> Pattern:
     found = rules_of(spec.pattern)
     assert isinstance(found, Pattern)
     return found
+
+
+def sequence_problems(spec: Spec, place: tuple[str, ...]) -> Found:
+    """Yield broken rules of the option at ``place``, if the spec has it."""
+    stored = spec.stored_sequence
+    if stored is None:
+        return
+    counts = {feed.feed: len(feed.source.sequence_by) for feed in spec.feeds if feed.source.sequence_by}
+    if not counts:
+        yield place, "sequence: stores what sequence_by gives, which no source has; write source.sequence_by"
+        return
+    if not parse_type(stored.type).has_order:
+        yield (*place, "type"), f"sequence: values of {stored.type} have no order; write a type that has one"
+    fields = struct_fields(stored.type)
+    wanted = len(fields) if fields and max(counts.values()) > 1 else max(counts.values())
+    own = counts.get(spec.feed)
+    if own not in (None, wanted):
+        has = f"sequence_by has {own} expression{'s' if own != 1 else ''}"
+        if fields and wanted == len(fields):
+            yield (*place, "type"), f"sequence: {stored.type} has {wanted} fields, but {has}; write a field for each"
+        else:
+            other = next(name for name, count in counts.items() if count == wanted)
+            what = f"{has}, and that of {other} has {wanted}; one column keeps both, so write as many in each"
+            yield ("source", "sequence_by"), f"sequence: {what}"

@@ -7,12 +7,10 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from scdgen.facts.base import Facts, Head, values_of
-from scdgen.facts.built import Source
+from scdgen.facts.built import Session, Source
 from scdgen.facts.columns import Field, Target, equal, names_of
-from scdgen.facts.guards import refuse_conflict, refuse_empty
 from scdgen.facts.plan import PlanFacts, PlanShape
-from scdgen.facts.row_rules import Rows
-from scdgen.facts.session import Session
+from scdgen.facts.row_rules import Rows, refuse_conflict, refuse_empty
 from scdgen.model.option import Need
 from scdgen.model.registry import register
 from scdgen.model.spec import Spec

@@ -14,22 +14,17 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from scdgen import sql
-from scdgen.facts.base import Facts, Head, values_of
-from scdgen.facts.built import Source
+from scdgen.facts.base import Facts, Head, refuse_rows, values_of
+from scdgen.facts.built import Session, Source
 from scdgen.facts.columns import Field, Inputs, Target, equal, names_of
-from scdgen.facts.counts import CHANGES, ROW_CHANGES
-from scdgen.facts.guards import Guards, refuse_conflict, refuse_early, refuse_empty
-from scdgen.facts.plan import PlanFacts, PlanShape
-from scdgen.facts.refusals import refuse_rows
-from scdgen.facts.row_rules import Rows
-from scdgen.facts.sequence import SEQUENCE_COMMENT, sequence_problems, sequence_type
-from scdgen.facts.session import Session
-from scdgen.facts.source import computed_columns, flags_deletes, fragment, truncates
+from scdgen.facts.plan import CHANGES, ROW_CHANGES, PlanFacts, PlanShape
+from scdgen.facts.row_rules import Guards, Rows, refuse_conflict, refuse_early, refuse_empty
+from scdgen.facts.source import SEQUENCE_COMMENT, SourceRow
 from scdgen.facts.views import Read
 from scdgen.model.option import Need
 from scdgen.model.registry import Found, register
 from scdgen.model.spec import Spec
-from scdgen.patterns.pattern import Pattern
+from scdgen.patterns.pattern import Pattern, sequence_problems
 from scdgen.sql.layout import negated
 from scdgen.sql.types import parse_type
 
@@ -83,7 +78,7 @@ class Scd1Batch:
             added += (Field(deleted, "BOOLEAN", False, False, "value", "last"),)
         sequence = sql.quote(spec.sequence.name) if spec.sequence else None
         if sequence:
-            added += (Field(sequence, sequence_type(spec), False, False, "value", "last"),)
+            added += (Field(sequence, source.sequence_type, False, False, "value", "last"),)
         deletes = source.flags_deletes
         what = "key and time" if has_time else "key"
         ordered = any(field.merge in {"last", "first"} for field in values_of(fields))
@@ -95,7 +90,7 @@ class Scd1Batch:
             updated_at=updated_at,
             sequence=sequence,
             deleted=deleted,
-            computed=tuple(map(sql.quote, computed_columns(spec))) if deleted else (),
+            computed=tuple(map(sql.quote, source.computed_columns)) if deleted else (),
             adds_time=adds_time,
             has_time=has_time,
             flags_deletes=deletes,
@@ -271,7 +266,7 @@ class Scd1(Pattern):
 
     def _added_column(self, spec: Spec, name: str) -> Target:
         if spec.sequence and name == spec.sequence.name:
-            return Target(sql.quote(name), sequence_type(spec), SEQUENCE_COMMENT, made_of=("sequence",))
+            return Target(sql.quote(name), SourceRow(spec).sequence_type, SEQUENCE_COMMENT, made_of=("sequence",))
         if name == spec.deleted:
             made_of: tuple[Inputs, ...] = ("keys",) if spec.reads_snapshot else ("deletes",)
             return Target(sql.quote(name), "BOOLEAN", "Whether the key is deleted", True, made_of)
@@ -307,7 +302,7 @@ class Scd1(Pattern):
             current=(negated(f"t.{batch.deleted}"),) if batch.deleted else (),
             late=batch.combines and batch.updated_at is not None and not spec.reads_snapshot,
             joins_extract=spec.reads_snapshot,
-            scope=Guards.of(spec).scope,
+            scope=Guards.of(source).scope,
         )
         return Scd1Plan(shape, merge)
 
@@ -341,7 +336,7 @@ class Scd1(Pattern):
         if spec.updated_at in spec.keys:
             yield ("updated_at",), "updated_at: is a key; name another column"
         elif spec.updated_at in spec.columns and given.effective_at is not None:
-            stored, time = fragment(spec, spec.updated_at), sql.expression(given.effective_at)
+            stored, time = SourceRow(spec).fragment(spec.updated_at), sql.expression(given.effective_at)
             if stored.text != time.text and not (
                 stored.bare and time.bare and stored.bare.lower() == time.bare.lower()
             ):
@@ -368,8 +363,9 @@ def _mark_problems(spec: Spec) -> Found:
             yield ("columns", name, "merge"), f"merge: {column.merge}: {whole}; write last, or on_delete: remove"
     if spec.source.sets is not None:
         yield ("source", "sets"), f"sets: {whole}; write on_delete: remove, or pattern: scd2"
-    computed = {*spec.keys, *computed_columns(spec), spec.updated_at}
-    for name, column in spec.columns.items() if flags_deletes(spec) else ():
+    source = SourceRow(spec)
+    computed = {*spec.keys, *source.computed_columns, spec.updated_at}
+    for name, column in spec.columns.items() if source.flags_deletes else ():
         if not column.nullable and name not in computed:
             what = f"'{name}' is nullable: false, and a delete of a key that the table lacks has NULL"
             yield ("columns", name, "nullable"), f"on_delete: mark: {what}; leave out nullable"
@@ -384,13 +380,13 @@ def _merge(source: Source) -> Scd1Merge:
         what = "row that it flags as deleted" if batch.deleted else "row that it removes"
         early = refuse_early(spec, what, "_scd_updated_at")
         early_if_timed = early if removes and source.session.taken_at else None
-        staging: Scd1Changes | Scd1Snapshot = Scd1Snapshot(batch, Guards.of(spec), target, removes, early_if_timed)
+        staging: Scd1Changes | Scd1Snapshot = Scd1Snapshot(batch, Guards.of(source), target, removes, early_if_timed)
     else:
         rows = source.read("changes")
         batch = Scd1Batch.of(source, rows)
         tied = refuse_rows(spec, "conflict", "a row of the time at which the table is emptied", source.own_time)
         taken = spec.conflicts == "any"
-        staging = Scd1Changes(batch, target, truncates(spec), None if taken else tied)
+        staging = Scd1Changes(batch, target, source.truncates, None if taken else tied)
     return Scd1Merge(
         head=Head.of_feed(spec),
         session=source.session_of(rows),

@@ -10,27 +10,19 @@ from types import MappingProxyType
 
 from scdgen import sql
 from scdgen.facts.base import Facts, Head
-from scdgen.facts.built import Source
+from scdgen.facts.built import Session, Source
 from scdgen.facts.checks import KEY_NOT_NULL, VERSION_CHECKS, Checks, own_checks
 from scdgen.facts.columns import Field, Inputs, Target, aliased, equal, names_of
-from scdgen.facts.counts import KEYS, REFRESHED, SUPERSEDED, VERSIONS
-from scdgen.facts.guards import Guards, refuse_empty
 from scdgen.facts.history import History, Times
-from scdgen.facts.plan import PlanFacts, PlanShape
+from scdgen.facts.plan import KEYS, REFRESHED, SUPERSEDED, VERSIONS, PlanFacts, PlanShape
 from scdgen.facts.recorded import Reached
-from scdgen.facts.sequence import (
-    SEQUENCE,
-    SEQUENCE_COMMENT,
-    sequence_problems,
-    sequence_type,
-)
-from scdgen.facts.session import Session
-from scdgen.facts.source import flags_deletes
+from scdgen.facts.row_rules import Guards, refuse_empty
+from scdgen.facts.source import SEQUENCE, SEQUENCE_COMMENT, SourceRow
 from scdgen.facts.views import Read
 from scdgen.model.option import Need
 from scdgen.model.registry import HISTORY, RECORDED, TRACKED, Found, names_as_json, register
 from scdgen.model.spec import Spec
-from scdgen.patterns.pattern import Pattern
+from scdgen.patterns.pattern import Pattern, sequence_problems
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_rewind import Rewind
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
@@ -213,7 +205,7 @@ class Scd2(Pattern):
             "action": ("STRING", letters, True, (), ("time", *until, "changes")),
             "deleted": ("BOOLEAN", "Whether the version is a delete", True, *marked),
             "inferred": ("BOOLEAN", "Whether only facts have named the key so far", True, (), ("changes",)),
-            "sequence": (sequence_type(spec), SEQUENCE_COMMENT, False, ("sequence",), ()),
+            "sequence": (SourceRow(spec).sequence_type, SEQUENCE_COMMENT, False, ("sequence",), ()),
         }  # fmt: skip
         added = [Target(sql.quote(name), *described[option]) for option, name in spec.history_columns]
         return (*Target.of(spec), *added)
@@ -258,7 +250,7 @@ class Scd2(Pattern):
             and not spec.reads_versions
             and (spec.reads_snapshot or not source.fills),
             joins_extract=spec.reads_snapshot,
-            scope=Guards.of(spec).scope,
+            scope=Guards.of(source).scope,
         )
         return Scd2Plan(shape, merge, deleted, source.fills)
 
@@ -351,7 +343,7 @@ class Scd2(Pattern):
 
 def _may_delete(feed: Spec) -> bool:
     """Whether a run on a source may delete a key."""
-    return feed.deletes != "ignore" and (flags_deletes(feed) or feed.reads_snapshot or feed.reads_versions)
+    return feed.deletes != "ignore" and (SourceRow(feed).flags_deletes or feed.reads_snapshot or feed.reads_versions)
 
 
 def _history(source: Source) -> History:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scdgen.facts.base import refuse_rows
 from scdgen.facts.built import Source
 from scdgen.facts.columns import Field
-from scdgen.facts.guards import refuse_conflict
 from scdgen.facts.history import History
 from scdgen.facts.recorded import Reached
-from scdgen.facts.refusals import refuse_rows
-from scdgen.facts.row_rules import Rows
+from scdgen.facts.row_rules import Rows, refuse_conflict
 from scdgen.patterns.scd2_steps import VersionSteps
 
 

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.facts import variables
-from scdgen.facts.audit import Audit
 from scdgen.facts.base import Facts, Head
 from scdgen.facts.built import Source
 from scdgen.facts.columns import cast, equal
-from scdgen.facts.environment import Environment
 from scdgen.facts.history import LAST_RUN, REWIND_TO, Times
 from scdgen.facts.recorded import Recorded
-from scdgen.facts.source import unknown_key
-from scdgen.facts.variables import Variable, params_of_run
+from scdgen.facts.row_rules import Environment
+from scdgen.facts.variables import Audit, Variable, params_of_run
 from scdgen.sql.layout import named_as, negated
 
 
@@ -96,7 +94,7 @@ class Rewind(Facts, template="scd2/rewind.sql.j2"):
         """Return the facts of a spec whose table has versions."""
         spec, history = source.spec, source.history
         assert history is not None
-        times, columns, unknown = history.times, history.columns, unknown_key(source.spec)
+        times, columns, unknown = history.times, history.columns, source.unknown_key
         # A version that ended before the time is not written, and has an earlier end.
         bound = times.reachable(times.before(REWIND_TO))
         end = LAST_RUN if times.by_run else times.open_end or cast("NULL", times.type)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scdgen.facts.base import refusal
 from scdgen.facts.built import Source
 from scdgen.facts.columns import struct
-from scdgen.facts.guards import Guards, refuse_conflict, refuse_early
 from scdgen.facts.history import History
 from scdgen.facts.recorded import Reached
-from scdgen.facts.refusals import refusal
-from scdgen.facts.row_rules import Rows
+from scdgen.facts.row_rules import Guards, Rows, refuse_conflict, refuse_early
 from scdgen.patterns.scd2_steps import VersionSteps
 
 
@@ -52,7 +51,7 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot.sql.j2"):
             keys=source.key_names,
             fields=source.fields,
             history=history,
-            guards=Guards.of(spec),
+            guards=Guards.of(source),
             own_time=spec.source.effective_at is not None,
             keeps=spec.unchanged == "keep",
             closes_missing=spec.deletes in {"close", "mark"},

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scdgen.facts.base import refuse_rows
 from scdgen.facts.built import Source
 from scdgen.facts.history import History
-from scdgen.facts.refusals import refuse_rows
 from scdgen.facts.row_rules import Rows
 from scdgen.patterns.scd2_steps import VersionSteps
 

@@ -25,7 +25,7 @@ from scdgen import sql
 from scdgen.compile.dates import order_times
 from scdgen.engine.session import set_while
 from scdgen.errors import DataError, EngineError, ScdgenError
-from scdgen.facts.refusals import ADVICE, SOURCE_CHANGED
+from scdgen.facts.base import ADVICE, SOURCE_CHANGED
 from scdgen.model.spec import Spec
 from scdgen.version import __version__
 

@@ -19,7 +19,7 @@ from scdgen.compile.queries import (
     diff_times_query,
 )
 from scdgen.errors import DataError, UsageError
-from scdgen.facts.counts import CHANGES, ROW_CHANGES, VERSIONS
+from scdgen.facts.plan import CHANGES, ROW_CHANGES, VERSIONS
 from scdgen.model.spec import Spec
 from scdgen.run.delta import explain_vacuumed, find_versions
 from scdgen.run.results import DiffResult, DiffRow

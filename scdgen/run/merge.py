@@ -19,7 +19,7 @@ from scdgen.compile.steps import Existing, Part, Step, list_steps
 from scdgen.engine.engine import Engine, SourceCounts
 from scdgen.errors import DataError
 from scdgen.facts.columns import Target
-from scdgen.facts.counts import describe_newer
+from scdgen.facts.plan import describe_newer
 from scdgen.model.spec import TAKEN, Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run import delta

@@ -19,7 +19,7 @@ from scdgen import sql
 from scdgen.engine.engine import Engine
 from scdgen.engine.failures import translate_at
 from scdgen.errors import DataError, ScdgenError, UsageError, line_and_status, line_without_fix
-from scdgen.facts.counts import KEYS, VERSIONS
+from scdgen.facts.plan import KEYS, VERSIONS
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import RetryLimit, hash_spec, retry

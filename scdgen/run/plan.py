@@ -17,9 +17,9 @@ from scdgen.compile.statements import Statement
 from scdgen.engine.engine import Engine
 from scdgen.errors import UsageError, nearest
 from scdgen.facts.base import Facts
-from scdgen.facts.counts import CHANGES, REFRESHED
-from scdgen.facts.guards import Guards
-from scdgen.facts.plan import VIEW
+from scdgen.facts.plan import CHANGES, REFRESHED, VIEW
+from scdgen.facts.row_rules import Guards
+from scdgen.facts.source import SourceRow
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run.results import PlanResult, PlanRow
@@ -94,7 +94,7 @@ class PlanView:
         """Read the counts, and up to ``limit`` rows of each action."""
         counts, pattern = self.count(), pattern_of(self.spec)
         rows = self._read(plan_sample(self.spec, limit)) if limit else []
-        guards = Guards.of(self.spec)
+        guards = Guards.of(SourceRow(self.spec))
         return PlanResult(
             target=target,
             pattern=pattern,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
 
-from scdgen.facts.counts import REFRESHED, Counts
+from scdgen.facts.plan import REFRESHED, Counts
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import Pattern, pattern_of
 
@@ -102,7 +102,7 @@ class RunResult:
     def as_counts(self, spec: Spec) -> dict[str, Any]:
         """The counts of a run with ``count``, which the command line prints.
 
-        ``keys`` and ``versions`` count what happened to them, in the words of :mod:`scdgen.facts.counts`; ``inserted``,
+        ``keys`` and ``versions`` count what happened to them, in the words of :mod:`scdgen.facts.plan`; ``inserted``,
         ``updated`` and ``removed`` count rows of the MERGE.
         """
         # The plan does not count rows that are only refreshed; Delta's commit does.

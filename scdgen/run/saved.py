@@ -21,7 +21,7 @@ from scdgen import paths, sql
 from scdgen.compile.compile import render
 from scdgen.engine.engine import Engine
 from scdgen.errors import DataError, UsageError
-from scdgen.facts.counts import REFRESHED, Counts
+from scdgen.facts.plan import REFRESHED, Counts
 from scdgen.files.find import list_data
 from scdgen.model import graph
 from scdgen.model.resolved import to_json

@@ -13,7 +13,7 @@ import sqlglot
 
 from scdgen import sql
 from scdgen.facts.history import Times
-from scdgen.facts.sequence import sequence_type
+from scdgen.facts.source import SourceRow
 from scdgen.model.option import walk
 from scdgen.model.spec import DEFAULT_PROPERTIES, Model, Source, Spec
 from scdgen.sql.tokens import DIALECT
@@ -89,7 +89,7 @@ class _Changes:
         if self.old.stored_sequence is None or self.new.stored_sequence is None:
             return
         was, now = self.old.source.sequence_by, self.new.source.sequence_by
-        if was != now and sequence_type(self.old) == sequence_type(self.new):
+        if was != now and SourceRow(self.old).sequence_type == SourceRow(self.new).sequence_type:
             name = self.new.stored_sequence.name
             why = f"{name} of stored rows is of the old one, and is compared with what rows to come have"
             yield Line("source.sequence_by", was, now, why)

@@ -17,7 +17,7 @@ from scdgen.errors import STATEMENT, UsageError
 from scdgen.facts.base import Facts
 from scdgen.facts.columns import Target, key_hash, row_hash
 from scdgen.facts.history import Times
-from scdgen.facts.sequence import sequence_type
+from scdgen.facts.source import SourceRow
 from scdgen.model.registry import RECORDED, TRACKED, names_as_json
 from scdgen.model.spec import Spec
 from scdgen.sql.layout import named_as
@@ -242,7 +242,7 @@ def add_history_column(spec: Spec, option: str, name: str) -> Iterator[Step]:
         yield Step("add", column, type="BOOLEAN")
         yield Step("update", column, "FALSE")
     elif option == "sequence":  # NULL in stored rows, which is less than what any row has
-        yield Step("add", column, type=sequence_type(spec))
+        yield Step("add", column, type=SourceRow(spec).sequence_type)
     elif option == "action" and spec.deletes != "mark":
         yield Step("add", column, type="STRING")
         yield Step("action", column)

@@ -12,7 +12,7 @@ import pytest
 
 from scdgen import DataError, Runner, Spec, load_spec, load_spec_text, render
 from scdgen.cli.plan import format_plan
-from scdgen.facts.counts import Counts
+from scdgen.facts.plan import Counts
 from scdgen.run.results import PlanResult, RunResult
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT, Called, seeds

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from scdgen import Spec, load_spec_text, render
 from scdgen.compile import queries
 from scdgen.compile.render import Compiler
+from scdgen.facts.base import EXPECTATION
 from scdgen.facts.built import Source
-from scdgen.facts.refusals import EXPECTATION
 from scdgen.patterns.pattern import pattern_of
 from scdgen.sql.tokens import split_statements
 from tests.support.spec_variations import text_of

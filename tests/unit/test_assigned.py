@@ -6,7 +6,7 @@ import pytest
 
 from scdgen import load_spec_text
 from scdgen.facts.built import Source
-from scdgen.facts.sequence import SEQUENCE
+from scdgen.facts.source import SEQUENCE
 from scdgen.model.spec import History
 from scdgen.patterns.scd2 import Scd2
 

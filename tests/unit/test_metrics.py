@@ -10,7 +10,7 @@ from sqlglot import exp, parse_one
 from scdgen import load_spec_text
 from scdgen.cli.main import main
 from scdgen.errors import UsageError
-from scdgen.facts.counts import KEYS, VERSIONS
+from scdgen.facts.plan import KEYS, VERSIONS
 from scdgen.run.delta import Commit, hash_spec
 from scdgen.run.metrics import COLUMNS, Metrics, RunRecord
 from scdgen.run.results import RunResult

@@ -14,7 +14,7 @@ from scdgen.cli import output
 from scdgen.cli.main import main
 from scdgen.cli.plan import as_object, format_plan
 from scdgen.errors import UsageError
-from scdgen.facts.counts import KEYS, VERSIONS, Counts
+from scdgen.facts.plan import KEYS, VERSIONS, Counts
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.scd0 import Scd0
 from scdgen.run.plan import Limit, parse_limits

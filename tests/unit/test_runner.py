@@ -14,7 +14,7 @@ from scdgen.compile.compile import bind, compile_spec
 from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
 from scdgen.errors import DataError
-from scdgen.facts.counts import KEYS, VERSIONS, Counts
+from scdgen.facts.plan import KEYS, VERSIONS, Counts
 from scdgen.model.spec import Spec
 from scdgen.run import delta, merge, plan
 from scdgen.run.metrics import RunRecord

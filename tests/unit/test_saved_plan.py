@@ -14,7 +14,7 @@ from scdgen.cli.main import main
 from scdgen.cli.plan import order_alone
 from scdgen.cli.run import read_plan
 from scdgen.errors import UsageError
-from scdgen.facts.counts import Counts
+from scdgen.facts.plan import Counts
 from scdgen.model.load import load_spec_text
 from scdgen.run import saved
 from scdgen.run.saved import File, PlannedRun, SavedPlan, State, Table, Watch

@@ -26,15 +26,13 @@ from scdgen.cli.timeline import Page
 from scdgen.compile import queries
 from scdgen.compile.render import _environment, environment
 from scdgen.facts.base import Facts, Head
-from scdgen.facts.built import Source
+from scdgen.facts.built import Session, Source
 from scdgen.facts.checks import Checks
 from scdgen.facts.columns import Field
-from scdgen.facts.environment import Environment
 from scdgen.facts.history import Times
 from scdgen.facts.plan import PlanShape
 from scdgen.facts.recorded import Reached, Recorded
-from scdgen.facts.row_rules import Rows
-from scdgen.facts.session import Session
+from scdgen.facts.row_rules import Environment, Rows
 from scdgen.facts.source import SourceCast
 from scdgen.facts.views import Read
 from scdgen.model.registry import rules_of

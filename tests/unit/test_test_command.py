@@ -16,7 +16,7 @@ from scdgen.cases.draft import Rows, draft_cases
 from scdgen.cases.suite import duck_worlds, find_case_files, play_file, read_files
 from scdgen.cli.main import main
 from scdgen.cli.options import find_specs
-from scdgen.facts.refusals import ADVICE, SETTINGS, SOURCE_CHANGED, TIME_ZONE
+from scdgen.facts.base import ADVICE, SETTINGS, SOURCE_CHANGED, TIME_ZONE
 from tests.conftest import ROOT
 from tests.support.pages import blocks
 from tests.tools.sessions import Session, masked
