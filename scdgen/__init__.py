@@ -10,7 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scdgen.compile.compile import Scripts, render
+    from scdgen.compile.compile import render
+    from scdgen.compile.statements import Scripts
     from scdgen.errors import DataError, EngineError, ScdgenError, SpecError
     from scdgen.model.load import load_spec, load_spec_text
     from scdgen.model.spec import Spec
@@ -37,7 +38,8 @@ __all__ = [
 ]
 
 _MODULES = {
-    "compile.compile": ("Scripts", "render"),
+    "compile.compile": ("render",),
+    "compile.statements": ("Scripts",),
     "errors": ("DataError", "EngineError", "ScdgenError", "SpecError"),
     "model.load": ("load_spec", "load_spec_text"),
     "model.spec": ("Spec",),

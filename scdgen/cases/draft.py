@@ -19,8 +19,8 @@ from scdgen.cases.play import Difference, World, play
 from scdgen.cases.suite import duck_worlds, has_duckdb
 from scdgen.errors import ScdgenError
 from scdgen.facts.source import SourceRow
-from scdgen.facts.variables import param_variables
 from scdgen.files.read import read_columns
+from scdgen.model.bind import needed_params
 from scdgen.model.option import sql_texts
 from scdgen.model.spec import Spec
 
@@ -147,7 +147,7 @@ def _lines(spec: Spec, rows: Rows, place: str, remark: str, expect: str | None) 
 
 def _batch_lines(spec: Spec, rows: Rows, expect: str | None) -> Iterator[str]:
     # Give each param that a run needs a value of its type.
-    if params := [f"{name}: {_value_of(spec.params[name].type)}" for name, _ in param_variables(spec)[1]]:
+    if params := [f"{name}: {_value_of(spec.params[name].type)}" for name, _ in needed_params(spec)]:
         yield f"params: {{{', '.join(params)}}}"
     if spec.source.join:
         yield "tables:"

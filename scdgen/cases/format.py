@@ -28,9 +28,9 @@ from ruamel.yaml.error import YAMLError
 from scdgen import sql
 from scdgen.cases.block import Block, CaseError, parse_block
 from scdgen.cases.nested import is_nested
-from scdgen.compile.compile import bind
 from scdgen.errors import NO_UTF8, SpecError, UsageError, nearest, of_system, quoted
 from scdgen.files.read import read_columns
+from scdgen.model.bind import bind
 from scdgen.model.graph import find_written_names
 from scdgen.model.load import Lines, load_spec, load_spec_text
 from scdgen.model.option import sql_texts

@@ -18,12 +18,12 @@ from scdgen.cli.config import describe_file_options
 from scdgen.cli.init import read_text
 from scdgen.cli.options import find_specs, load_specs, specs_argument, templates_option
 from scdgen.cli.output import code, echo, say
-from scdgen.compile.compile import FILES, Files, render_feeds
+from scdgen.compile.compile import render_feeds
 from scdgen.compile.macro import render_macro
 from scdgen.compile.queries import check_script, rewind_script
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
-from scdgen.compile.statements import Script
+from scdgen.compile.statements import FILES, Script
 from scdgen.errors import Problem, SpecError, UsageError, printable
 from scdgen.escape import escape_control
 from scdgen.model.resolved import SPEC_JSON, from_json, to_json
@@ -293,7 +293,7 @@ def render_files(spec: Spec, compiler: Compiler, added: Collection[tuple[str, st
     for feed, texts in render_feeds(spec, compiler):
         files = texts.files()
         # Only these are made of statements; a text that is written as it is need not be cut.
-        scripts = Files.of(texts).scripts() if {"notebook", "script"} & {*formats} else {}
+        scripts = texts.cut().files() if {"notebook", "script"} & {*formats} else {}
         if PLAN not in formats:
             files.pop("plan.sql", None)
         if "notebook" in formats:

@@ -276,7 +276,7 @@ def bind_inputs(loaded: Sequence[Spec], source: str | None, param: Sequence[str]
 
     Raises :class:`UsageError`, before Spark starts, for sources and values that do not fit.
     """
-    from scdgen.compile.compile import bind_each
+    from scdgen.model.bind import bind_each
 
     given = parse_pairs(param, "--param")
     if source is None:

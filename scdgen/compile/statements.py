@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Generic, TypeVar
 
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
@@ -78,6 +79,10 @@ class Script:
     end: str = ""
     """What follows the last statement."""
 
+    def __bool__(self) -> bool:
+        """Whether the file has statements."""
+        return bool(self.statements)
+
     @property
     def text(self) -> str:
         """Return the text of the file."""
@@ -108,6 +113,43 @@ class Script:
     def declares(self, variable: str) -> bool:
         """Whether a statement declares a variable; a custom template may not."""
         return any(statement.declares and statement.name == variable for statement in self.statements)
+
+
+T = TypeVar("T", str, Script)
+
+
+@dataclass(frozen=True)
+class Scripts(Generic[T]):
+    """The SQL of one spec: a text per file, or its statements; empty if the spec needs none."""
+
+    create: T
+    """The statements that create the table, and its unknown member."""
+    merge: T
+    """The MERGE of the source into the table, after the variables that it needs."""
+    plan: T
+    """The view of what the MERGE would do, and queries that show it."""
+    checks: T
+    """A query per check, of the rows that break it."""
+    views: T
+    """The views ``current`` and ``overlay``, and the table function ``as_of``."""
+    lookups: T
+    """The views of facts, each with the version of its key."""
+    rejects: T
+    """The MERGE of rows that break an expectation into the quarantine."""
+    infer: T
+    """The MERGE that adds inferred members."""
+
+    def files(self) -> dict[str, T]:
+        """Return file name -> script, without the empty ones."""
+        found: dict[str, T] = {f"{field.name}.sql": getattr(self, field.name) for field in fields(self)}
+        return {name: script for name, script in found.items() if script}
+
+    def cut(self: Scripts[str]) -> Scripts[Script]:
+        """Cut the texts into statements."""
+        return Scripts(**{field.name: cut(getattr(self, field.name)) for field in fields(self)})
+
+
+FILES = tuple(f"{field.name}.sql" for field in fields(Scripts))
 
 
 def cut(text: str) -> Script:

@@ -13,7 +13,7 @@ import duckdb
 from sqlglot import exp
 
 from scdgen import sql
-from scdgen.compile.compile import Compiled, bind, compile_spec
+from scdgen.compile.compile import Compiled, compile_spec
 from scdgen.compile.dates import Seen, dates_query, no_dates, undated
 from scdgen.compile.queries import CheckAll, ParamValues, check_all, source_rows, typed_values
 from scdgen.compile.render import Compiler, read_file
@@ -26,6 +26,7 @@ from scdgen.errors import DataError, EngineError
 from scdgen.facts.row_rules import left_out
 from scdgen.facts.source import SEQUENCE
 from scdgen.facts.variables import param_variables
+from scdgen.model.bind import bind
 from scdgen.model.spec import TAKEN, Spec
 from scdgen.patterns.pattern import pattern_of
 
@@ -337,7 +338,7 @@ class Database:
     ) -> tuple[str, ...]:
         """Return the dates of the snapshots that a run would merge; the arguments are those of :meth:`run`."""
         compiled = self.compile(undated(spec), view, params)
-        set_by = {variable.name for variable in param_variables(compiled.spec)[0]}
+        set_by = {variable.name for variable in param_variables(compiled.spec)}
         self.execute(found.text for found in compiled.files.merge.statements if found.name in set_by)
         rows = self.execute(self._compiler.render_query(dates_query(spec, compiled.spec)))
         dates = self._find_seen(spec).choose(spec, [date for (date,) in rows])
@@ -439,7 +440,7 @@ class Database:
     def _require_times(self, spec: Spec, infer: bool) -> None:
         """Raise :class:`DataError` for a number that would be cast to a time, or cut off, as Spark's runner does."""
         # The queries name the params, so declare these.
-        for variable in param_variables(spec)[0]:
+        for variable in param_variables(spec):
             self.execute(f"DECLARE OR REPLACE VARIABLE {variable.name} {variable.type}")
         for values in typed_values(spec, infer):
             try:

@@ -14,6 +14,7 @@ from scdgen.facts.recorded import Reached, Recorded, rows_of_now
 from scdgen.facts.row_rules import Rows, read_rows
 from scdgen.facts.source import SEQUENCE, SourceRow
 from scdgen.facts.variables import Audit, Partition, Variable
+from scdgen.model.bind import needed_params
 from scdgen.model.spec import Spec
 
 
@@ -128,10 +129,9 @@ class Source(SourceRow):
     def session(self) -> Session:
         """Return the session variables of a statement that reads these rows."""
         spec, rows = self.spec, self.rows
-        params, needed = variables.param_variables(spec)
         return Session(
-            needed=tuple(needed),
-            params=tuple(params),
+            needed=tuple(needed_params(spec)),
+            params=tuple(variables.param_variables(spec)),
             dates=(self.date, self.place) if spec.each is not None else None,
             taken_at=variables.taken_at(self),
             has_times=spec.source.effective_at is not None,

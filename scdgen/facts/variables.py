@@ -13,7 +13,6 @@ from scdgen.facts.base import refusal
 from scdgen.facts.columns import Inputs, Target, cast, wrapped
 from scdgen.facts.history import BATCH_FROM, LAST_RUN, Times
 from scdgen.facts.source import TAKEN_AT, SourceRow
-from scdgen.model.option import sql_texts
 from scdgen.model.spec import Spec
 
 RUN_ID, RUN_AT = "_scd_run_id", "_scd_run_at"
@@ -38,18 +37,13 @@ class Variable:
     """The expression that it is set to, or a scalar query in parentheses."""
 
 
-def param_variables(spec: Spec) -> tuple[list[Variable], list[tuple[str, str]]]:
-    """Return the params with a default as variables, and (name, type) of those that the session must declare."""
-    used = {name for found in sql_texts(spec) for name in found.fragment.params}
-    used |= {"last_run"} if spec.history.open_end == "last_run" else set()
-    variables, needed = [], []
-    for name, param in spec.params.items():
-        if param.default is None:
-            if name in used:
-                needed.append((name, param.type))
-        else:
-            variables.append(Variable(name, param.type, sql.param_value(param.default, param.type)))
-    return variables, needed
+def param_variables(spec: Spec) -> list[Variable]:
+    """Return the params with a default as variables."""
+    return [
+        Variable(name, param.type, sql.param_value(param.default, param.type))
+        for name, param in spec.params.items()
+        if param.default is not None
+    ]
 
 
 def params_of_run(spec: Spec) -> set[str]:

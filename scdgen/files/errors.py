@@ -19,7 +19,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scdgen.compile.compile import bind
 from scdgen.engine.engine import BadValue, Engine, bad_value, is_cast_error
 from scdgen.engine.failures import explain_unreadable, is_commit, translate
 from scdgen.engine.session import strict
@@ -29,6 +28,7 @@ from scdgen.files.find import Files, find
 from scdgen.files.objects import is_array
 from scdgen.files.read import Opened, check_header, missing_column, named_columns, opened, read_columns
 from scdgen.files.shape import find_wanted, taken_types
+from scdgen.model.bind import bind
 from scdgen.model.spec import Spec
 from scdgen.sql.types import NESTED
 

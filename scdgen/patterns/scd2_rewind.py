@@ -13,6 +13,7 @@ from scdgen.facts.history import LAST_RUN, REWIND_TO, Times
 from scdgen.facts.recorded import Recorded
 from scdgen.facts.row_rules import Environment
 from scdgen.facts.variables import Audit, Variable, params_of_run
+from scdgen.model.bind import needed_params
 from scdgen.sql.layout import named_as, negated
 
 
@@ -101,7 +102,6 @@ class Rewind(Facts, template="scd2/rewind.sql.j2"):
         flag = (named_as(times.flag_of(True), columns["is_current"]),) if "is_current" in columns else ()
         action = columns.get("action")
         # Nothing is read from the source: of the params, only those with the time of the run are set.
-        params, needed = variables.param_variables(spec)
         of_run, recorded = params_of_run(spec), source.session.recorded
         updated = tuple(name for option, name in columns.items() if option in {"valid_to", "is_current", "action"})
         written = (*map(sql.quote, spec.columns), *columns.values())
@@ -122,8 +122,8 @@ class Rewind(Facts, template="scd2/rewind.sql.j2"):
         start = "_scd_ended" if recorded else "_scd_start"
         return cls(
             head=Head.of(spec),
-            needed=((REWIND_TO, times.type), *(found for found in needed if found[0] in of_run)),
-            params=tuple(found for found in params if found.name in of_run),
+            needed=((REWIND_TO, times.type), *(found for found in needed_params(spec) if found[0] in of_run)),
+            params=tuple(found for found in variables.param_variables(spec) if found.name in of_run),
             last_run=source.session.last_run,
             target=source.target,
             staging=steps,

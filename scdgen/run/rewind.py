@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
-from scdgen.compile.compile import bind
 from scdgen.compile.dates import note_dates
 from scdgen.compile.queries import require_rewindable, rewind_counts, rewind_rows, rewind_script
 from scdgen.compile.steps import list_own
@@ -18,6 +17,7 @@ from scdgen.errors import UsageError
 from scdgen.facts.columns import cast
 from scdgen.facts.history import REWIND_TO
 from scdgen.facts.variables import Variable, params_of_run
+from scdgen.model.bind import bind
 from scdgen.model.spec import Spec
 from scdgen.run import delta
 from scdgen.run.delta import RetryLimit, retry

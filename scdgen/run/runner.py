@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scdgen import sql
-from scdgen.compile.compile import Compiled, param_texts
+from scdgen.compile.compile import Compiled
 from scdgen.compile.dates import dates_query, no_dates, undated
 from scdgen.compile.queries import ParamValues, source_counts, taken_query
 from scdgen.compile.render import Compiler
@@ -24,6 +24,7 @@ from scdgen.engine.session import require_primary_keys
 from scdgen.engine.spark3 import require_types, session_of, with_variables
 from scdgen.errors import UsageError
 from scdgen.facts.variables import param_variables
+from scdgen.model.bind import param_texts
 from scdgen.model.spec import TAKEN, Spec, choose_feeds
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run import delta
@@ -160,7 +161,7 @@ class Runner:
             bound, table = prepared.compiled.spec, TargetTable(own.spark, spec)
             query = dates_query(spec, bound)
             with own._engine.ready(bound, prepared.rows):
-                for variable in param_variables(bound)[0]:
+                for variable in param_variables(bound):
                     own._engine.declare(variable)
                 own._engine.execute([query.rows.view] if query.rows.view else [])
                 found = [row[0] for row in own._engine.query(query).collect()]

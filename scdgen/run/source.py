@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scdgen import sql
-from scdgen.compile.compile import Compiled, bind, compile_spec
+from scdgen.compile.compile import Compiled, compile_spec
 from scdgen.engine.engine import Engine
 from scdgen.engine.session import strict
 from scdgen.facts import variables
 from scdgen.model import graph
+from scdgen.model.bind import bind
 from scdgen.model.spec import Spec
 from scdgen.run.table import table_zone
 
@@ -83,7 +84,7 @@ def _compute_rows(engine: Engine, bound: Spec) -> DataFrame | None:
     """
     # Compute the query with the session's strict settings, as the MERGE would.
     with strict(engine.spark), engine.translated(bound):
-        for variable in variables.param_variables(bound)[0]:
+        for variable in variables.param_variables(bound):
             engine.declare(variable)
         rows = engine.spark.sql(sql.query(bound.source.query or "").text)
         # Test the names before the query is computed.

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from scdgen.compile.compile import bind_each
 from scdgen.engine.engine import FILE
 from scdgen.engine.footer import read_footer
 from scdgen.engine.session import PARTITIONS_AS_TEXT, set_while
@@ -26,6 +25,7 @@ from scdgen.files import find as files
 from scdgen.files import objects
 from scdgen.files import read as files_read
 from scdgen.files.shape import build_shape, taken_by_any
+from scdgen.model.bind import bind_each
 from scdgen.model.graph import Step, steps
 from scdgen.model.spec import Spec
 from scdgen.run.delta import skip_known_batch

@@ -34,7 +34,7 @@ def require_times(engine: Engine, prepared: Prepared, infer: bool = False) -> No
     if not listed:
         return
     with engine.ready(spec, prepared.rows):
-        for variable in param_variables(spec)[0]:
+        for variable in param_variables(spec):
             engine.declare(variable, is_set=False)
         found = [problem for values in listed for problem in _find_problems(engine, values)]
     if found:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import Runner, load_spec_text, render
-from scdgen.compile.compile import bind
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import cut
 from scdgen.engine.spark3 import Substituting
+from scdgen.model.bind import bind
 from scdgen.sql.tokens import split_statements
 from tests.conftest import Called
 

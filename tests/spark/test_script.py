@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scdgen import load_spec_text
-from scdgen.compile.compile import bind, render
+from scdgen.compile.compile import render
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import cut
 from scdgen.engine.engine import rule_name
+from scdgen.model.bind import bind
 from scdgen.model.spec import Spec
 from scdgen.sql.tokens import split_statements
 from tests.conftest import rows_of

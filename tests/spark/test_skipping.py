@@ -12,10 +12,11 @@ from urllib.parse import unquote, urlparse
 import pytest
 
 from scdgen import Runner, Spec, load_spec_text
-from scdgen.compile.compile import bind, render
+from scdgen.compile.compile import render
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import cut
+from scdgen.model.bind import bind
 from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:

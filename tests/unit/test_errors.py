@@ -15,12 +15,12 @@ from unittest.mock import Mock
 import pytest
 
 from scdgen import load_spec_text
-from scdgen.compile.compile import bind, bind_each
 from scdgen.engine.engine import BadValue
 from scdgen.engine.failures import explain_unreadable, translate, translate_check
 from scdgen.errors import STATEMENT, DataError, UsageError, line_and_status
 from scdgen.facts.base import ADVICE, EXPECTATION
 from scdgen.files.errors import explained, find_files, find_mistake
+from scdgen.model.bind import bind, bind_each
 from scdgen.run.checks import require_passed
 from scdgen.run.results import CheckResult
 from scdgen.run.runner import Runner

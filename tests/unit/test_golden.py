@@ -9,8 +9,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from scdgen.compile.compile import FILES
-from scdgen.compile.statements import cut
+from scdgen.compile.statements import FILES, cut
 from tests.tools.golden import digest, rendered
 
 # Printed by `python -m tests.tools.golden FOLDER`. A commit that changes it says which texts change, and why.

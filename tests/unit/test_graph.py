@@ -10,8 +10,8 @@ import pytest
 from scdgen import DataError, Spec, SpecError, load_spec_text
 from scdgen.cli.charts import chart_graph, format_graph
 from scdgen.cli.run import run_steps, summarize
-from scdgen.compile.compile import bind_each
 from scdgen.errors import UsageError
+from scdgen.model.bind import bind_each
 from scdgen.model.graph import steps
 from tests.unit.test_cli import run
 

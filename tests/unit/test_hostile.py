@@ -182,7 +182,7 @@ def test_file_name_stays_in_its_comment(name: str, tmp_path: Path) -> None:
 
 def test_param_is_bound_as_a_value(tmp_path: Path) -> None:
     """The text of --param becomes a literal of the param's type."""
-    from scdgen.compile.compile import bind
+    from scdgen.model.bind import bind
 
     text = PLAIN.replace("{table: c.d}", "{table: c.d, where: 'v = :p'}") + "params: {p: string}\n"
     bound = bind(load_spec_text(text), None, {"p": "x' OR 1=1; DROP TABLE a.b; --"})

@@ -9,9 +9,9 @@ import pytest
 
 from scdgen import SpecError, load_spec, load_spec_text, render
 from scdgen.cli.options import load_specs
-from scdgen.compile.compile import bind
 from scdgen.compile.lineage import lineage
 from scdgen.errors import UsageError
+from scdgen.model.bind import bind
 from scdgen.model.graph import steps
 from scdgen.model.resolved import from_json, to_json
 from scdgen.run.runner import Runner

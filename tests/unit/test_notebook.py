@@ -46,7 +46,7 @@ def made(spec: Spec) -> str:
 
 
 def scripts_of(spec: Spec, templates: str | None = None) -> dict[str, Script]:
-    return render_statements(spec, Compiler(templates)).scripts()
+    return render_statements(spec, Compiler(templates)).files()
 
 
 def holds(spec: Spec) -> None:

@@ -10,11 +10,12 @@ from unittest.mock import MagicMock
 import pytest
 
 from scdgen import Runner, load_spec_text
-from scdgen.compile.compile import bind, compile_spec
+from scdgen.compile.compile import compile_spec
 from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
 from scdgen.errors import DataError
 from scdgen.facts.plan import KEYS, VERSIONS, Counts
+from scdgen.model.bind import bind
 from scdgen.model.spec import Spec
 from scdgen.run import delta, merge, plan
 from scdgen.run.metrics import RunRecord
