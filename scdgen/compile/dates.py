@@ -11,37 +11,14 @@ from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.errors import DataError
-from scdgen.facts.base import ADVICE, Facts
+from scdgen.facts.base import ADVICE, Helper
 from scdgen.facts.built import Source
-from scdgen.facts.row_rules import Rows
 from scdgen.facts.source import SourceRow
 from scdgen.model.registry import DATES
 from scdgen.model.spec import CLOCK, TAKEN, Spec
 
 KEPT = 1000
 """How many dates the properties of a table keep."""
-
-
-@dataclass(frozen=True)
-class Dates(Facts, template="dates.sql.j2"):
-    """dates.sql: the dates of a source, as text."""
-
-    rows: Rows
-    """The rows of the source, of all dates."""
-    date: str
-    """The date of a row."""
-
-
-@dataclass(frozen=True)
-class NoteDates(Facts, template="note_dates.sql.j2"):
-    """note_dates.sql: the statement that keeps the dates that a table has seen."""
-
-    target: str
-    """The quoted name of the table."""
-    name: str
-    """The name of the property."""
-    value: str
-    """Its value: the dates in their order, as a JSON array."""
 
 
 def undated(spec: Spec) -> Spec:
@@ -52,9 +29,9 @@ def undated(spec: Spec) -> Spec:
     return spec.model_copy(update={"snapshot": snapshot, "params": params})
 
 
-def dates_query(spec: Spec, bound: Spec) -> Dates:
+def dates_query(spec: Spec, bound: Spec) -> Helper:
     """Return the query of the dates of a spec; ``bound`` is :func:`undated` with its source and params filled in."""
-    return Dates(Source.of(bound).rows, SourceRow(spec).date)
+    return Helper("dates", (Source.of(bound).rows, SourceRow(spec).date))
 
 
 def property_of(spec: Spec) -> str:
@@ -121,9 +98,9 @@ def no_dates(spec: Spec) -> DataError:
     return DataError(what, rule="empty_snapshot", place=spec.target, fix="fix the source or snapshot.each")
 
 
-def note_dates(spec: Spec, seen: Seen) -> NoteDates:
+def note_dates(spec: Spec, seen: Seen) -> Helper:
     """Return the statement that keeps the dates that a table has seen."""
-    return NoteDates(sql.quote_parts(spec.target_parts), property_of(spec), seen.write())
+    return Helper("note_dates", (sql.quote_parts(spec.target_parts), property_of(spec), seen.write()))
 
 
 def order_times(text: str) -> tuple[int, str]:

@@ -1,6 +1,6 @@
 """What commands send to Spark besides the files: plan rows, source rows, versions, checks, new columns, errors.
 
-Each has a template and a dataclass of its facts, which a compiler renders.
+A compiler renders them: from a template and a dataclass of its facts, or as a macro of helpers.sql.j2.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from scdgen.compile.render import Compiler
 from scdgen.compile.statements import Script, cut
 from scdgen.compile.verify import judge, way_out
 from scdgen.errors import UsageError, nearest
-from scdgen.facts.base import EXPECTATION, Facts, literals
+from scdgen.facts.base import EXPECTATION, Facts, Helper, literals
 from scdgen.facts.built import Source
 from scdgen.facts.checks import CheckCounts, CheckJob, CheckRows
 from scdgen.facts.columns import Field, Target, cast
 from scdgen.facts.history import Times
-from scdgen.facts.plan import PlanRows, PlanSample, PlanShape
+from scdgen.facts.plan import PlanShape
 from scdgen.facts.row_rules import Rows, left_out
 from scdgen.facts.source import TAKEN_AT, SourceCast
 from scdgen.facts.table import Evolve, Unknown
@@ -26,28 +26,15 @@ from scdgen.facts.views import Read
 from scdgen.model.registry import definition
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.scd2_rewind import Rewind, RewindCounts, RewindRows
+from scdgen.patterns.scd2_rewind import Rewind
 
 
-@dataclass(frozen=True)
-class SourceRows(Facts, template="source_rows.sql.j2"):
-    """The typed rows of the source."""
-
-    rows: Rows
-    """The steps that read them."""
-
-
-@dataclass(frozen=True)
-class SourceNumbers(SourceRows, template="source_counts.sql.j2"):
-    """The number of rows in the source, and of those that are left out."""
-
-
-def source_rows(spec: Spec) -> SourceRows:
+def source_rows(spec: Spec) -> Helper:
     """Return the query of the source's typed rows, without the rules that stop a statement."""
-    return SourceRows(Source.of(spec).rows)
+    return Helper("source_rows", (Source.of(spec).rows,))
 
 
-def source_counts(spec: Spec, wanted: bool = False) -> SourceNumbers | None:
+def source_counts(spec: Spec, wanted: bool = False) -> Helper | None:
     """Return the query that counts the rows of the source, and those that ``bad_rows: skip`` or a rule leaves out.
 
     It is ``None`` if no row is skipped, unless the number is ``wanted`` and the source is not a query or a join, which
@@ -56,7 +43,7 @@ def source_counts(spec: Spec, wanted: bool = False) -> SourceNumbers | None:
     counts = wanted and spec.source.is_stored
     if spec.bad_rows != "skip" and not left_out(spec) and not counts:
         return None
-    return SourceNumbers(Source.of(spec).rows)
+    return Helper("source_counts", (Source.of(spec).rows,))
 
 
 def read_of(spec: Spec) -> Read:
@@ -69,17 +56,17 @@ def plan_shape(spec: Spec) -> PlanShape:
     return pattern_of(spec).plan_shape(Source.of(spec))
 
 
-def plan_rows(spec: Spec) -> PlanRows:
+def plan_rows(spec: Spec) -> Helper:
     """Return the query of a plan's rows except unchanged keys: action, and the new (or removed) values.
 
     Runs after plan.sql has created its view, as :func:`plan_sample` does.
     """
-    return PlanRows.like(plan_shape(spec))
+    return Helper("plan_rows", (plan_shape(spec),))
 
 
-def plan_sample(spec: Spec, limit: int) -> PlanSample:
+def plan_sample(spec: Spec, limit: int) -> Helper:
     """Return the query of up to ``limit`` rows per action, in the order of plan.sql, with all columns of the view."""
-    return PlanSample.like(plan_shape(spec).sampling(limit))
+    return Helper("plan_sample", (plan_shape(spec).sampling(limit),))
 
 
 @dataclass(frozen=True)
@@ -142,43 +129,22 @@ def _typed_keys(spec: Spec, keys: Mapping[str, object]) -> tuple[tuple[str, str,
     return tuple((sql.quote(name), spec.columns[name].type, str(value)) for name, value in keys.items())
 
 
-@dataclass(frozen=True)
-class Given(Facts, template="given.sql.j2"):
-    """given.sql: a text column per value; NULL if it does not convert to its type."""
-
-    values: tuple[tuple[str, str], ...]
-    """(text, type) of each value."""
-    ordered: bool
-    """Whether a last column says if the second-last value is less than the last one."""
-
-
-def given_query(values: Iterable[tuple[str, str]], ordered: bool = False) -> Given:
+def given_query(values: Iterable[tuple[str, str]], ordered: bool = False) -> Helper:
     """Return the query that converts ``values``, (text, type) each, and with ``ordered`` compares the last two."""
-    return Given(tuple(values), ordered)
+    return Helper("given", (tuple(values), ordered))
 
 
-@dataclass(frozen=True)
-class ParamValues(Facts, template="param_values.sql.j2"):
-    """param_values.sql: the values of params, as text."""
-
-    names: tuple[str, ...]
-    """The session variables that hold them."""
+def variables_query(*names: str) -> Helper:
+    """Return the query of the values of session variables as text."""
+    return Helper("variables", (names,))
 
 
-@dataclass(frozen=True)
-class TakenAt(Facts, template="taken_at.sql.j2"):
-    """taken_at.sql: the time of a snapshot, as text."""
-
-    name: str
-    """The session variable with the time."""
-
-
-def taken_query(spec: Spec) -> TakenAt | None:
+def taken_query(spec: Spec) -> Helper | None:
     """Return the query of the time of a snapshot as text; ``None`` if the MERGE does not use it.
 
     Runs after the statements before the MERGE, in the same session.
     """
-    return TakenAt(TAKEN_AT) if Source.of(spec).takes_time else None
+    return variables_query(TAKEN_AT) if Source.of(spec).takes_time else None
 
 
 @dataclass(frozen=True)
@@ -319,14 +285,14 @@ def rewind_script(spec: Spec, compiler: Compiler) -> Script:
     return cut(text)
 
 
-def rewind_counts(spec: Spec) -> RewindCounts:
+def rewind_counts(spec: Spec) -> Helper:
     """Return the query of a row with what rewind.sql would remove and open again; the table must have history."""
-    return RewindCounts(_rewind(spec).staging)
+    return Helper("rewind_counts", (_rewind(spec).staging,))
 
 
-def rewind_rows(spec: Spec, limit: int) -> RewindRows:
+def rewind_rows(spec: Spec, limit: int) -> Helper:
     """Return the query of up to ``limit`` versions that rewind.sql would write."""
-    return RewindRows(_rewind(spec).staging, limit)
+    return Helper("rewind_rows", (_rewind(spec).staging, limit))
 
 
 def _rewind(spec: Spec) -> Rewind:

@@ -15,7 +15,7 @@ from sqlglot import exp
 from scdgen import sql
 from scdgen.compile.compile import Compiled, compile_spec
 from scdgen.compile.dates import Seen, dates_query, no_dates, undated
-from scdgen.compile.queries import CheckAll, ParamValues, check_all, source_rows, typed_values
+from scdgen.compile.queries import CheckAll, check_all, source_rows, typed_values, variables_query
 from scdgen.compile.render import Compiler, read_file
 from scdgen.compile.steps import Existing, Part, Step, list_steps
 from scdgen.duck.known import UnknownError
@@ -354,7 +354,7 @@ class Database:
         return f"{spec.target} {spec.feed}"
 
     def _read_date(self) -> str:
-        return str(self.execute(self._compiler.render_query(ParamValues((sql.variable(TAKEN),))))[0][0])
+        return str(self.execute(self._compiler.render_query(variables_query(sql.variable(TAKEN))))[0][0])
 
     def _play(self, steps: Iterable[Step], compiled: Compiled, played: list[Part]) -> Merged:
         result = Merged()

@@ -43,6 +43,16 @@ class Facts:
 
 
 @dataclass(frozen=True)
+class Helper(Facts, template="helpers.sql.j2"):
+    """A query that a command sends and no file holds."""
+
+    macro: str
+    """The macro that writes it."""
+    given: tuple[object, ...]
+    """The arguments of the macro."""
+
+
+@dataclass(frozen=True)
 class Head:
     """The header of a file: its table and its spec."""
 

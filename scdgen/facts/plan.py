@@ -90,16 +90,6 @@ class PlanShape(Facts):
 
 
 @dataclass(frozen=True)
-class PlanRows(PlanShape, template="plan_rows.sql.j2"):
-    """The query of the rows of a plan, without the unchanged keys."""
-
-
-@dataclass(frozen=True)
-class PlanSample(PlanShape, template="plan_sample.sql.j2"):
-    """The query of up to ``sample`` rows per action of a plan."""
-
-
-@dataclass(frozen=True)
 class PlanFacts(Facts):
     """plan.sql; a pattern adds the facts of its MERGE."""
 

@@ -46,24 +46,6 @@ class RewindSteps(Facts, template="scd2/rewind_steps.sql.j2"):
 
 
 @dataclass(frozen=True)
-class RewindCounts(Facts, template="scd2/rewind_counts.sql.j2"):
-    """The counts of a rewind."""
-
-    staging: RewindSteps
-    """Its steps."""
-
-
-@dataclass(frozen=True)
-class RewindRows(Facts, template="scd2/rewind_rows.sql.j2"):
-    """Some of the versions of a rewind."""
-
-    staging: RewindSteps
-    """Its steps."""
-    limit: int
-    """How many of them."""
-
-
-@dataclass(frozen=True)
 class Rewind(Facts, template="scd2/rewind.sql.j2"):
     """rewind.sql of scd2."""
 

@@ -13,13 +13,14 @@ from typing import Any
 from scdgen import sql
 from scdgen.compile.compile import Compiled
 from scdgen.compile.dates import Seen, note_dates
-from scdgen.compile.queries import ParamValues, taken_query
+from scdgen.compile.queries import taken_query, variables_query
 from scdgen.compile.statements import Statement
 from scdgen.compile.steps import Existing, Part, Step, list_steps
 from scdgen.engine.engine import Engine, SourceCounts
 from scdgen.errors import DataError
 from scdgen.facts.columns import Target
 from scdgen.facts.plan import describe_newer
+from scdgen.facts.source import TAKEN_AT
 from scdgen.model.spec import TAKEN, Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run import delta
@@ -237,7 +238,7 @@ class Attempt:
         Raises :class:`DataError` if it is older than the table, and would take back what began since.
         """
         query = taken_query(self.compiled.spec)
-        if not self.noted or query is None or not self.compiled.files.merge.declares(query.name):
+        if not self.noted or query is None or not self.compiled.files.merge.declares(TAKEN_AT):
             return contextlib.nullcontext()
         taken = str(self.engine.query(query).collect()[0][0])
         if not self.created and self.spec.source.effective_at and delta.compares_snapshots(self.spec):
@@ -257,7 +258,7 @@ class Attempt:
     @cached_property
     def date(self) -> str:
         """Return the date of the snapshot that the run merges, once the variables are set."""
-        return str(self.engine.query(ParamValues((sql.variable(TAKEN),))).collect()[0][0])
+        return str(self.engine.query(variables_query(sql.variable(TAKEN))).collect()[0][0])
 
     def _require_planned(self, watch: Watch, commits: Sequence[delta.Commit], last: delta.Commit) -> None:
         """Take the MERGE back, and raise :class:`DataError`, if it may have read what changed after the plan.

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING
 from scdgen import sql
 from scdgen.compile.compile import Compiled
 from scdgen.compile.dates import dates_query, no_dates, undated
-from scdgen.compile.queries import ParamValues, source_counts, taken_query
+from scdgen.compile.queries import source_counts, taken_query, variables_query
 from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
 from scdgen.engine.session import require_primary_keys
 from scdgen.engine.spark3 import require_types, session_of, with_variables
 from scdgen.errors import UsageError
+from scdgen.facts.built import Source
+from scdgen.facts.source import TAKEN_AT
 from scdgen.facts.variables import param_variables
 from scdgen.model.bind import param_texts
 from scdgen.model.spec import TAKEN, Spec, choose_feeds
@@ -159,11 +161,11 @@ class Runner:
         own, bare = self._on_session_of(source), undated(spec)
         with prepare(own._engine, bare, source, params) as prepared, table_zone(own._engine, spec):
             bound, table = prepared.compiled.spec, TargetTable(own.spark, spec)
-            query = dates_query(spec, bound)
+            query, view = dates_query(spec, bound), Source.of(bound).rows.view
             with own._engine.ready(bound, prepared.rows):
                 for variable in param_variables(bound):
                     own._engine.declare(variable)
-                own._engine.execute([query.rows.view] if query.rows.view else [])
+                own._engine.execute([view] if view else [])
                 found = [row[0] for row in own._engine.query(query).collect()]
                 dates = table.read_dates(spec).choose(spec, found)
                 if not dates and not table.exists():
@@ -302,7 +304,7 @@ class Runner:
             if name not in texts and compiled.files.plan.declares(name) and "<" not in param.type
         ]
         if asked:
-            (row,) = self._engine.query(ParamValues(tuple(map(sql.variable, asked)))).collect()
+            (row,) = self._engine.query(variables_query(*map(sql.variable, asked))).collect()
             texts |= {name: value for name, value in zip(asked, row, strict=True) if value is not None}
         return texts
 
@@ -324,7 +326,7 @@ class Runner:
     def _find_newer_snapshot(self, spec: Spec, compiled: Compiled) -> str:
         """The time of a stored snapshot that is newer than the one of a plan; its variable must be set."""
         query = taken_query(compiled.spec)
-        if query is None or not compiled.files.plan.declares(query.name) or not delta.compares_snapshots(spec):
+        if query is None or not compiled.files.plan.declares(TAKEN_AT) or not delta.compares_snapshots(spec):
             return ""
         taken = str(self._engine.query(query).collect()[0][0])
         newer = delta.find_newer_snapshot(TargetTable(self.spark, spec).read_newest(), taken)

@@ -18,7 +18,7 @@ from scdgen.cli.generate import render_files
 from scdgen.compile.compile import compile_spec
 from scdgen.compile.dates import Seen, dates_query, note_dates, undated
 from scdgen.compile.macro import Model, render_macro
-from scdgen.compile.queries import ParamValues, check_all, check_script, rewind_counts, rewind_rows, rewind_script
+from scdgen.compile.queries import check_all, check_script, rewind_counts, rewind_rows, rewind_script, variables_query
 from scdgen.compile.render import Compiler
 from scdgen.compile.steps import Existing, list_steps
 from scdgen.engine.engine import Engine, bad_value, cause, explained
@@ -125,7 +125,7 @@ def of_rewind(compiler: Compiler) -> Iterator[str]:
 
 
 def of_params(compiler: Compiler) -> Iterator[str]:
-    yield compiler.render_query(ParamValues(("session.since",)))
+    yield compiler.render_query(variables_query("session.since"))
 
 
 def of_dates(compiler: Compiler) -> Iterator[str]:
@@ -206,16 +206,11 @@ RENDERS: dict[str, Callable[[Compiler], Iterator[str]]] = {
     "stored.sql.j2": of_stored,
     "migrate.sql.j2": of_messages,
     "evolve.sql.j2": of_steps,
-    "source_counts.sql.j2": of_steps,
+    "helpers.sql.j2": of_params,
     "check_all.sql.j2": of_check,
     "check_rows.sql.j2": of_check,
     "check_job.sql.j2": of_check_job,
-    "param_values.sql.j2": of_params,
-    "dates.sql.j2": of_dates,
-    "note_dates.sql.j2": of_dates,
     "scd2/rewind.sql.j2": of_rewind,
-    "scd2/rewind_counts.sql.j2": of_rewind,
-    "scd2/rewind_rows.sql.j2": of_rewind,
     "scd2/rewind_steps.sql.j2": of_rewind,
     "scd1/counts.sql.j2": partial(of_counts, kind="scd1 snapshot"),
     "scd2/counts.sql.j2": partial(of_counts, kind="scd2"),
@@ -226,17 +221,26 @@ RENDERS: dict[str, Callable[[Compiler], Iterator[str]]] = {
     "scd2/_sequence.sql.j2": partial(of_files, kind="scd2 snapshot"),
     "scd2/versions.sql.j2": partial(of_files, kind="scd2 versions"),
     "scd1/snapshot.sql.j2": partial(of_files, kind="scd1 snapshot"),
-    "source_rows.sql.j2": partial(sent_by, find_cause),
     "diagnose.sql.j2": partial(sent_by, explain_rule),
     "bad_values.sql.j2": partial(sent_by, lambda engine: bad_value(engine, spec_of("scd2"))),
     "source_types.sql.j2": partial(sent_by, check_times),
-    "taken_at.sql.j2": partial(sent_by, find_newer),
-    "plan_rows.sql.j2": partial(sent_by, lambda engine: plan_of(engine).rows()),
-    "plan_sample.sql.j2": partial(sent_by, lambda engine: plan_of(engine).summarize("crm.t", 5, 0)),
-    "given.sql.j2": partial(sent_by, lambda engine: tables_of(engine).require_valid(GIVEN)),
     "show.sql.j2": partial(sent_by, lambda engine: tables_of(engine).select_versions(spec_of("scd2"), VersionFilter())),
     "diff_times.sql.j2": partial(sent_by, partial(select_diff, DiffFilter("2024-01-01"))),
     "diff_run.sql.j2": partial(sent_by, partial(select_diff, DiffFilter(run_id="r1"))),
+}
+
+
+# What sends the queries of helpers.sql.j2.
+HELPERS: dict[str, Callable[[Compiler], Iterator[str]]] = {
+    "source counts": of_steps,
+    "params": of_params,
+    "dates": of_dates,
+    "rewind": of_rewind,
+    "source rows": partial(sent_by, find_cause),
+    "time of the snapshot": partial(sent_by, find_newer),
+    "rows of a plan": partial(sent_by, lambda engine: plan_of(engine).rows()),
+    "sample of a plan": partial(sent_by, lambda engine: plan_of(engine).summarize("crm.t", 5, 0)),
+    "given values": partial(sent_by, lambda engine: tables_of(engine).require_valid(GIVEN)),
 }
 
 
@@ -262,6 +266,11 @@ def mark(name: str) -> str:
 def test_own_template_is_rendered(name: str, tmp_path: Path) -> None:
     assert MARK not in (FOLDER / name).read_text()
     assert MARK in "".join(of_template(name)(own(tmp_path, name, mark(name))))
+
+
+@pytest.mark.parametrize("kind", HELPERS)
+def test_own_helper_is_sent(kind: str, tmp_path: Path) -> None:
+    assert MARK in "".join(HELPERS[kind](own(tmp_path, "helpers.sql.j2", mark("helpers.sql.j2"))))
 
 
 @pytest.mark.verify
@@ -303,7 +312,7 @@ def test_only_the_ends_make_a_compiler() -> None:
 
 def test_broken_template_does_not_hide_the_failure(tmp_path: Path) -> None:
     """The queries that explain a failure come from templates, too."""
-    for name in ("diagnose.sql.j2", "bad_values.sql.j2", "source_rows.sql.j2"):
+    for name in ("diagnose.sql.j2", "bad_values.sql.j2", "helpers.sql.j2"):
         compiler = own(tmp_path, name, "{{ ctx.nothing }}")
     engine = Engine(MagicMock(), compiler)
     broken = RuntimeError("[USER_RAISED_EXCEPTION] [SCDGEN_NULL_KEY] crm.t: id is NULL")

@@ -41,6 +41,7 @@ from scdgen.patterns import scd1
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.scd2 import Ending, Scd2Merge
 from scdgen.patterns.scd2_changes import Scd2Changes
+from scdgen.patterns.scd2_rewind import RewindSteps
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
 from tests.conftest import ROOT
 from tests.support.spec_variations import BASES, VARIATIONS, changed, load
@@ -103,6 +104,7 @@ PARAMETERS: dict[str, Any] = {
     "ending": Ending,
     "recorded": Recorded,
     "reached": Reached,
+    "rewind": RewindSteps,
 }
 MACRO_FILES = {
     "_check_steps.sql.j2",
