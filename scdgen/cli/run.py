@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,16 +31,18 @@ from scdgen.cli.options import (
     parse_source_options,
     report_error,
 )
+from scdgen.compile.dates import runs_of
 from scdgen.errors import DataError, UsageError, line_and_status, nearest
 from scdgen.files.find import is_pattern
 from scdgen.model import graph
 from scdgen.model.graph import Step
-from scdgen.model.spec import TAKEN, Spec, choose_feeds
+from scdgen.model.spec import Spec, choose_feeds
 from scdgen.run.delta import new_run_id
 from scdgen.run.openlineage import OpenLineage, report_run
 from scdgen.url import Url, hide_secrets
 
 if TYPE_CHECKING:
+    from scdgen.run.runner import Runner
     from scdgen.run.saved import PlannedRun
 
 Counts = dict[str, Any]
@@ -122,61 +124,18 @@ def run(
         # Before the first of several runs: of a plan, all is written or nothing is. A single one looks by itself.
         for spec in loaded if len(plans) > 1 else ():
             runner.require_fresh(spec, plans[spec.target])
-
-        def merge(spec: Spec, given: Input) -> Counts:
-            planned, values = plans.get(spec.target), given.params[spec.target]
-            if not spec.needs_dates(planned.params if planned else values):
-                return merge_one(spec, given, values)
-            # Find the dates and refuse wrong ones before the first is merged; each is a run that can be undone.
-            with open_source(runner, spec, given.source, values, options) as rows:
-                dates = runner.find_dates(spec, rows, values)
-            if not dates:
-                log.step(f"{spec.target} has seen every date of the source")
-                return merge_one(spec, given, values)
-            run_id, counts = runner.run_id, list[Counts]()
-            try:
-                for number, date in enumerate(dates, 1):
-                    for before in counts[-1:]:
-                        show(Outcome(spec.target, counts=before))
-                    log.step(f"{number} of {len(dates)}: {spec.target}, {date}")
-                    runner.run_id = new_run_id()
-                    counts.append({"taken_at": date, **merge_one(spec, given, {**values, TAKEN: date})})
-            finally:
-                runner.run_id = run_id
-            return counts[-1]
-
-        def show(outcome: Outcome) -> None:
-            if as_json:
-                click.echo(output.format_json(outcome.as_object() if several else outcome.counts))
-            elif outcome.counts is not None:
-                output.say(output.describe_run(outcome.target, outcome.counts))
-
-        def merge_one(spec: Spec, given: Input, values: dict[str, Any]) -> Counts:
-            named = {"feed": spec.feed} if spec.feed else {}
-            if by_file:
-                runner.run_id = new_run_id()  # so that each can be undone by itself
-                named["source"] = str(given.source)
-            log.event("run begins", run=runner.run_id, target=spec.target, spec=spec.origin, **named)
-            with (
-                report_run(events, spec, str(runner.run_id), given.source, infer) as reported,
-                output.progress(" ".join(["merging", *named.values(), f"into {spec.target}"])),
-                open_source(runner, spec, given.source, values, options) as rows,
-            ):
-                infers = infer and spec.members.inferred is not None
-                planned = plans.get(spec.target)
-                counts = runner.run(spec, rows, values, adopt, infers, count=True, plan=planned).as_counts(spec)
-                reported.counts = counts
-            log.event("run done", **counts)
-            return counts
-
+        merging = Merging(runner, options, plans, events, infer, adopt, by_file, Shown(as_json, several))
         # Files stop at the first failure, because their order matters; tables go on that do not need a failed one.
-        begun = run_inputs(loaded[0], inputs, merge) if by_file else run_steps(steps, partial(merge, given=inputs[0]))
+        if by_file:
+            begun = run_inputs(loaded[0], inputs, merging.merge)
+        else:
+            begun = run_steps(steps, partial(merging.merge, given=inputs[0]))
         for outcome in begun:
             # The error of a single run is that of the command.
             if outcome.error is not None and not several:
                 raise outcome.error
             outcomes.append(outcome)
-            show(outcome)
+            merging.shown.show(outcome)
             if outcome.error is not None:
                 report_error(outcome.error, debug, target=outcome.target)
     failures = [outcome.error for outcome in outcomes if outcome.error is not None]
@@ -256,6 +215,78 @@ class Outcome:
         if self.error is not None:
             return {"target": self.target, **named, "status": "failed", "error": line_and_status(self.error)[0]}
         return {"target": self.target, "status": "skipped", "because": list(self.because)}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How outcomes are printed."""
+
+    as_json: bool
+    several: bool
+    """Whether the command has more runs than one."""
+
+    def show(self, outcome: Outcome) -> None:
+        """Print the outcome of a table or a file."""
+        if self.as_json:
+            click.echo(output.format_json(outcome.as_object() if self.several else outcome.counts))
+        elif outcome.counts is not None:
+            output.say(output.describe_run(outcome.target, outcome.counts))
+
+
+@dataclass(frozen=True)
+class Merging:
+    """Merges specs as the options of a command say."""
+
+    runner: Runner
+    options: Mapping[str, str]
+    """The options of a CSV."""
+    plans: Mapping[str, PlannedRun]
+    """Target -> its saved plan."""
+    events: OpenLineage | None
+    infer: bool
+    adopt: bool
+    by_file: bool
+    """Whether each input is a run, so that each can be undone by itself."""
+    shown: Shown
+
+    def merge(self, spec: Spec, given: Input) -> Counts:
+        """Merge an input, each date of snapshots by a run that can be undone; return the counts of the last run."""
+        planned, values = self.plans.get(spec.target), given.params[spec.target]
+        if not spec.needs_dates(planned.params if planned else values):
+            return self._merge(spec, given, values, self._new_id())
+        with open_source(self.runner, spec, given.source, values, self.options) as rows:
+            runs = runs_of(spec, values, partial(self.runner.find_dates, spec, rows, values))
+        if not runs:
+            log.step(f"{spec.target} has seen every date of the source")
+            return self._merge(spec, given, values, self._new_id())
+        counts: Counts | None = None
+        for number, (date, of_date) in enumerate(runs, 1):
+            if counts is not None:
+                self.shown.show(Outcome(spec.target, counts=counts))
+            log.step(f"{number} of {len(runs)}: {spec.target}, {date}")
+            counts = {"taken_at": date, **self._merge(spec, given, of_date, new_run_id())}
+        assert counts is not None
+        return counts
+
+    def _new_id(self) -> str:
+        return new_run_id() if self.by_file else str(self.runner.run_id)
+
+    def _merge(self, spec: Spec, given: Input, values: Mapping[str, object], run_id: str) -> Counts:
+        named = {"feed": spec.feed} if spec.feed else {}
+        named |= {"source": str(given.source)} if self.by_file else {}
+        log.event("run begins", run=run_id, target=spec.target, spec=spec.origin, **named)
+        with (
+            report_run(self.events, spec, run_id, given.source, self.infer) as reported,
+            output.progress(" ".join(["merging", *named.values(), f"into {spec.target}"])),
+            open_source(self.runner, spec, given.source, values, self.options) as rows,
+        ):
+            infers = self.infer and spec.members.inferred is not None
+            result = self.runner.run(
+                spec, rows, values, self.adopt, infers, count=True, plan=self.plans.get(spec.target), run_id=run_id
+            )
+            reported.counts = counts = result.as_counts(spec)
+        log.event("run done", **counts)
+        return counts
 
 
 def run_steps(steps: Sequence[Step], run: Callable[[Spec], Counts]) -> Iterator[Outcome]:

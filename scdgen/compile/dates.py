@@ -6,7 +6,7 @@ A run merges one snapshot. The param ``taken_at`` chooses it; the dates are look
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from scdgen import sql
@@ -27,6 +27,18 @@ def undated(spec: Spec) -> Spec:
     snapshot = spec.snapshot.model_copy(update={"each": None, "taken_at": CLOCK})
     params = {name: param for name, param in spec.params.items() if name != TAKEN}
     return spec.model_copy(update={"snapshot": snapshot, "params": params})
+
+
+def runs_of(
+    spec: Spec, params: Mapping[str, object], find: Callable[[], Iterable[str]]
+) -> list[tuple[str, Mapping[str, object]]]:
+    """Return (date, params) of each run that merges a source; a single one, without a date, if it needs no dates.
+
+    ``find`` finds them, and may refuse one that is wrong before the first is merged.
+    """
+    if not spec.needs_dates(params):
+        return [("", params)]
+    return [(date, {**params, TAKEN: date}) for date in find()]
 
 
 def dates_query(spec: Spec, bound: Spec) -> Helper:

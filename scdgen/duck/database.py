@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -14,7 +15,7 @@ from sqlglot import exp
 
 from scdgen import sql
 from scdgen.compile.compile import Compiled, compile_spec
-from scdgen.compile.dates import Seen, dates_query, no_dates, undated
+from scdgen.compile.dates import Seen, dates_query, no_dates, runs_of, undated
 from scdgen.compile.queries import CheckAll, check_all, source_rows, typed_values, variables_query
 from scdgen.compile.render import Compiler, read_file
 from scdgen.compile.steps import Existing, Part, Step, list_steps
@@ -310,8 +311,8 @@ class Database:
             DataError: the data breaks a rule.
         """
         if spec.needs_dates(params or {}):
-            dates = self.find_dates(spec, view, params)
-            return Merged.of([self.run(spec, view, {**(params or {}), TAKEN: date}, infer) for date in dates])
+            found = runs_of(spec, params or {}, partial(self.find_dates, spec, view, params))
+            return Merged.of([self.run(spec, view, of_date, infer) for _, of_date in found])
         compiled = self.compile(spec, view, params)
         self._aim(spec)
         # Refuse numbers as times, as Spark's runner does, and values that DuckDB would order in another way.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from scdgen import sql
 from scdgen.compile.compile import Compiled
-from scdgen.compile.dates import dates_query, no_dates, undated
+from scdgen.compile.dates import dates_query, no_dates, runs_of, undated
 from scdgen.compile.queries import source_counts, taken_query, variables_query
 from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
@@ -95,6 +95,7 @@ class Runner:
         feed: str | None = None,
         count: bool = False,
         plan: PlannedRun | None = None,
+        run_id: str | None = None,
     ) -> RunResult:
         """Create the table if it does not exist, and merge, as one unit: a failure leaves every table unchanged.
 
@@ -112,6 +113,7 @@ class Runner:
                 changes, the MERGE is skipped.
             plan: the saved plan that the run keeps to, with its params: nothing is written if anything that it was
                 made from has changed, or if the run would do something else. It counts as well.
+            run_id: the id of this run in the tables' logs, instead of that of the runner.
 
         Raises:
             UsageError: ``infer`` for a spec without ``members.inferred`` or with a saved plan, or a ``feed`` that the
@@ -127,9 +129,10 @@ class Runner:
             count, params = True, plan.require_params(params or {})
             watch = own.require_fresh(spec, plan)
         if spec.needs_dates(params or {}):
-            return own._run_dates(spec, source, params or {}, adopt, infer, count)
+            again = partial(own.run, source=source, adopt=adopt, infer=infer, count=count, run_id=run_id)
+            return own._run_dates(spec, source, params or {}, again, count)
         with (
-            own._record(spec) as record,
+            own._record(spec, run_id) as record,
             own._report(record, source, infer) as reported,
             own._prepare(spec, source, params, infer) as prepared,
         ):
@@ -139,12 +142,15 @@ class Runner:
         return result
 
     def _run_dates(
-        self, spec: Spec, source: DataFrame | None, params: Mapping[str, object], adopt: bool, infer: bool, count: bool
+        self,
+        spec: Spec,
+        source: DataFrame | None,
+        params: Mapping[str, object],
+        run: Callable[..., RunResult],
+        count: bool,
     ) -> RunResult:
-        begin, results = time.monotonic(), list[RunResult]()
-        for date in self.find_dates(spec, source, params):
-            results.append(self.run(spec, source, {**params, TAKEN: date}, adopt, infer, count=count))
-        if results:
+        begin, found = time.monotonic(), runs_of(spec, params, partial(self.find_dates, spec, source, params))
+        if results := [run(spec, params=of_date) for _, of_date in found]:
             return RunResult.of_dates(results)
         nothing = {**dict.fromkeys(pattern_of(spec).actions(spec), 0), "unchanged": 0} if count else {}
         version = TargetTable(self.spark, spec).read_version()
@@ -182,7 +188,7 @@ class Runner:
     ) -> RunResult:
         """:meth:`run`, unless the table has already committed this batch of this application."""
         own = self._on_session_of(source)
-        with own._record(spec, batch) as record, own._prepare(spec, source, params) as prepared:
+        with own._record(spec, batch=batch) as record, own._prepare(spec, source, params) as prepared:
             once = partial(delta.skip_known_batch, own.spark, spec, application, batch)
             return own._run(Job(record, prepared, counts_source=own._metrics is not None, around_merge=once))
 
@@ -216,8 +222,11 @@ class Runner:
             require_times(self._engine, prepared, infer)
             yield prepared
 
-    def _record(self, spec: Spec, batch: int | None = None) -> AbstractContextManager[RunRecord]:
-        return record_run(self._metrics, self._engine, RunRecord(spec, self.run_id or delta.new_run_id(), batch))
+    def _record(
+        self, spec: Spec, run_id: str | None = None, batch: int | None = None
+    ) -> AbstractContextManager[RunRecord]:
+        record = RunRecord(spec, run_id or self.run_id or delta.new_run_id(), batch)
+        return record_run(self._metrics, self._engine, record)
 
     def _report(self, record: RunRecord, source: DataFrame | None, infer: bool) -> AbstractContextManager[Reported]:
         return report_run(self._openlineage, record.spec, record.run, None if source is None else "", infer)
