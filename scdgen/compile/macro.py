@@ -13,7 +13,7 @@ from scdgen.compile.compile import render_statements
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.facts.base import Facts
-from scdgen.model.registry import definition
+from scdgen.model.pattern import definition
 from scdgen.model.spec import Spec
 
 # Names in the SQL of a model's spec, instead of those of its table and of the view of its SELECT.

@@ -23,7 +23,7 @@ from scdgen.facts.row_rules import Rows, left_out
 from scdgen.facts.source import TAKEN_AT, SourceCast
 from scdgen.facts.table import Evolve, Unknown
 from scdgen.facts.views import Read
-from scdgen.model.registry import definition
+from scdgen.model.pattern import definition
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.scd2_rewind import Rewind

@@ -31,7 +31,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from scdgen.errors import NOT_UTF8, ScdgenError, UsageError, cause_of_system, nearest, of_system
 from scdgen.facts.base import Facts
 from scdgen.facts.columns import aliased, equal, named, struct
-from scdgen.model.registry import pattern_names, rules_of
+from scdgen.model.registry import options_of, pattern_names
 from scdgen.paths import cache_folder, exists, make_private, read_bytes
 from scdgen.sql.expression import quote, text_literal
 from scdgen.sql.layout import (
@@ -131,7 +131,7 @@ def _own() -> BaseLoader:
         own: BaseLoader = PackageLoader("scdgen", "templates")
     except ValueError:  # a checkout has the folder next to the package
         own = FileSystemLoader(Path(__file__).parents[2] / "templates")
-    folders = [rules_of(name).templates for name in pattern_names()]
+    folders = [options_of(name).templates for name in pattern_names()]
     return ChoiceLoader([own, *(FileSystemLoader(folder) for folder in folders if folder is not None)])
 
 

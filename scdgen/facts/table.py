@@ -16,7 +16,7 @@ from scdgen.facts.recorded import Recorded
 from scdgen.facts.row_rules import DATED, Environment, Expected, year_rule
 from scdgen.facts.source import literal
 from scdgen.facts.variables import Audit
-from scdgen.model.registry import definition
+from scdgen.model.pattern import definition
 from scdgen.model.spec import DEFAULT_PROPERTIES, STATISTICS, Spec
 from scdgen.sql.layout import named_as, negated
 from scdgen.sql.tokens import with_alias

@@ -48,7 +48,7 @@ NEW_ROWS = ""
 
 
 class Need(Enum):
-    """What a pattern must do so that an option means something; see :attr:`PatternRules.without`."""
+    """What a pattern must do so that an option means something; see :attr:`PatternOptions.without`."""
 
     VERSIONS = "open a version for a change"
     PAST = "keep versions to look back on"

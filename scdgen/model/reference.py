@@ -19,7 +19,7 @@ from pydantic_core import core_schema
 
 from scdgen.model import spec as spec
 from scdgen.model.option import find_model, without_option
-from scdgen.model.registry import pattern_names, rules_of
+from scdgen.model.registry import options_of, pattern_names
 from scdgen.model.spec import Spec
 from scdgen.sql.types import TYPE_NAMES
 
@@ -88,7 +88,7 @@ def _allowed(kind: Any) -> str:
     """Describe the values of a type."""
     origin, parts = get_origin(kind), get_args(kind)
     if kind == spec.Pattern:
-        return ", ".join(f"`{name}` ({rules_of(name).summary})" for name in pattern_names())
+        return ", ".join(f"`{name}` ({options_of(name).summary})" for name in pattern_names())
     if kind in _KINDS or origin in _KINDS:
         return _KINDS.get(kind) or _KINDS[origin]
     if origin is Literal:

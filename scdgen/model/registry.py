@@ -1,4 +1,4 @@
-"""The part of a pattern that validates specs: its name, feeds and rules; and the registry of all patterns.
+"""The registry of all patterns, with what each says of its options.
 
 The built-in patterns are the modules ``scdN`` of :mod:`scdgen.patterns`, one each. Other packages register theirs in
 the entry point group ``scdgen.patterns``: each entry point names a subclass of :class:`scdgen.Pattern`.
@@ -15,12 +15,9 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import iter_modules
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from scdgen.model.option import Need, Option
-
-if TYPE_CHECKING:
-    from scdgen.model.spec import Spec
 
 GROUP = "scdgen.patterns"
 Location = tuple[int | str, ...]
@@ -31,8 +28,8 @@ PATTERN, KEYS, HISTORY, TRACKED = (f"{PREFIX}{name}" for name in ("pattern", "ke
 TIME_ZONE, RECORDED, DATES = f"{PREFIX}time_zone", f"{PREFIX}recorded", f"{PREFIX}dates"
 
 
-class PatternRules:
-    """The part of a pattern that needs only the spec."""
+class PatternOptions:
+    """The part of a pattern that needs no spec: its name, and the options that a spec of it can have."""
 
     name: ClassVar[str]
     """The value of the option ``pattern``."""
@@ -66,45 +63,16 @@ class PatternRules:
             return self.without[option.needs] or option.otherwise
         return None
 
-    def needs_time(self, spec: Spec) -> bool:
-        """Whether the source needs ``effective_at``."""
-        return False
-
-    def takes_parts(self, spec: Spec) -> bool:
-        """Whether the rows of a key may arrive in parts, as in micro-batches."""
-        return True
-
-    def problems(self, spec: Spec) -> Found:
-        """Yield (place in the spec, one line with the fix) for each broken rule of this pattern.
-
-        ``feeds``, ``without`` and ``deletes`` are checked for every pattern; this is for rules across options.
-        """
-        return iter(())
-
-    def added_columns(self, spec: Spec) -> Iterable[str]:
-        """Return the columns that the pattern adds to those of the spec, in order."""
-        return ()
-
-    def definition(self, spec: Spec) -> dict[str, str]:
-        """Return what the stored rows depend on besides pattern and keys: table property -> value."""
-        return {}
-
-
-def definition(spec: Spec) -> dict[str, str]:
-    """Return what the stored rows depend on: table property -> value."""
-    own = {PATTERN: spec.pattern, KEYS: names_as_json(spec.keys), TIME_ZONE: spec.time_zone}
-    return {**own, **spec.rules.definition(spec)}
-
 
 def names_as_json(names: Iterable[str]) -> str:
     """Write a list of columns as the value of a table property."""
     return json.dumps(list(names), ensure_ascii=False)
 
 
-_registry: dict[str, PatternRules] = {}
+_registry: dict[str, PatternOptions] = {}
 
 
-def register(pattern: PatternRules) -> None:
+def register(pattern: PatternOptions) -> None:
     """Register a pattern; one of the same name is replaced."""
     _registry[pattern.name] = pattern
 
@@ -126,7 +94,7 @@ def pattern_names() -> tuple[str, ...]:
     return tuple(sorted(_registry, key=lambda name: (name.startswith("scd"), name), reverse=True))
 
 
-def rules_of(name: str) -> PatternRules:
+def options_of(name: str) -> PatternOptions:
     """Return the pattern of a name; raises ``KeyError`` if it is not registered."""
     _load_all()
     return _registry[name]

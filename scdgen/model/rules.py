@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from scdgen import sql
 from scdgen.errors import nearest, set_for_one_name
 from scdgen.model.option import Rows, sql_texts, walk
-from scdgen.model.registry import PREFIX, pattern_names, rules_of
+from scdgen.model.pattern import rules_of
+from scdgen.model.registry import PREFIX, options_of, pattern_names
 from scdgen.model.spec import QUERY, RESERVED_PREFIX, STATISTICS, TAKEN, Snapshot, Spec, locate_history_column
 from scdgen.sql.dates import find_literal_patterns, find_mistake
 from scdgen.sql.expression import find_paths
@@ -96,7 +97,7 @@ def _source(spec: Spec) -> Found:
         yield ("source", "path"), "path: is empty; name a file or a folder"
     if source.path is not None and source.format is None:
         yield ("source", "path"), "path: has no format; add 'format:' (csv, json, parquet, delta)"
-    if source.effective_at is None and not source.join and spec.rules.needs_time(spec):
+    if source.effective_at is None and not source.join and rules_of(spec).needs_time(spec):
         yield (
             ("source",),
             f"source: {spec.pattern} {source.feed} need 'effective_at:'; write the time at which a row became true",
@@ -266,7 +267,7 @@ def _joined_columns(spec: Spec) -> Found:
 
 
 def _pattern(spec: Spec) -> Found:
-    rules, feed = spec.rules, spec.source.feed
+    rules, feed = rules_of(spec), spec.source.feed
     if not rules.accepts(feed):
         yield ("source", "feed"), f"feed: {feed} is not for {spec.pattern}; it takes {', '.join(rules.feeds)}"
     if spec.deletes not in rules.deletes:
@@ -327,7 +328,7 @@ def _columns(spec: Spec) -> Found:
             message = f"{place[-1]}: '{name}' is already a column; name the history column otherwise"
             yield place, message
         seen.setdefault(name.lower(), name)
-    seen |= {name.lower(): name for name in spec.rules.added_columns(spec)}
+    seen |= {name.lower(): name for name in rules_of(spec).added_columns(spec)}
     for option, name in spec.recorded_columns:
         if name.lower() in seen:
             message = f"{option}: '{name}' is already a column; name the column of recorded otherwise"
@@ -423,7 +424,7 @@ def _layout(spec: Spec) -> Found:
 
 def _all_columns(spec: Spec) -> list[str]:
     last = [*spec.recorded_columns, *spec.audit.names()]
-    return [*spec.columns, *spec.rules.added_columns(spec), *(name for _, name in last)]
+    return [*spec.columns, *rules_of(spec).added_columns(spec), *(name for _, name in last)]
 
 
 def _params(spec: Spec) -> Found:
@@ -464,7 +465,7 @@ def _volatile(spec: Spec) -> Found:
 
 
 def _names(spec: Spec) -> Found:
-    seen = {check for name in pattern_names() for check in rules_of(name).check_names}
+    seen = {check for name in pattern_names() for check in options_of(name).check_names}
     for index, check in enumerate(spec.checks):
         if check.name in seen:
             yield ("checks", index, "name"), f"the check '{check.name}' is there already; give it another name"

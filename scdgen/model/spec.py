@@ -29,7 +29,7 @@ from pydantic_core import PydanticCustomError
 from scdgen import sql
 from scdgen.errors import UsageError, nearest
 from scdgen.model.option import NEW_ROWS, Need, Option, Refusal, Rows, Sql, Trait, not_with, only_with, option_of
-from scdgen.model.registry import PatternRules, pattern_names, rules_of
+from scdgen.model.registry import PatternOptions, options_of, pattern_names
 from scdgen.paths import folder_name
 from scdgen.sql.tokens import find_cast
 from scdgen.sql.types import NESTED, column_types, data_type
@@ -1097,9 +1097,9 @@ class Spec(Model):
         return self.model_copy(update={"table": self.table.model_copy(update={"time_zone": zone})})
 
     @property
-    def rules(self) -> PatternRules:
+    def rules(self) -> PatternOptions:
         """Return the rules of the spec's pattern."""
-        return rules_of(self.pattern)
+        return options_of(self.pattern)
 
     @property
     def keeps_history(self) -> bool:
@@ -1176,7 +1176,8 @@ class Spec(Model):
     def flag_splits(self) -> bool:
         """Whether the flag of open versions can be a partition, which reads empty text back as NULL."""
         flag = self.history.is_current
-        return flag is not None and flag.name in self.rules.added_columns(self) and "" not in (flag.open, flag.closed)
+        has_flag = self.keeps_history and "history.is_current" not in self.rules.without
+        return has_flag and flag is not None and "" not in (flag.open, flag.closed)
 
     @property
     def tracked(self) -> list[str]:

@@ -18,7 +18,8 @@ from scdgen.facts.plan import REFRESHED, SUPERSEDED, Counts, PlanFacts, PlanShap
 from scdgen.facts.recorded import recorded_columns
 from scdgen.facts.variables import audit_columns
 from scdgen.facts.views import Read
-from scdgen.model.registry import Found, PatternRules, rules_of
+from scdgen.model.pattern import PatternRules, rules_of
+from scdgen.model.registry import Found
 from scdgen.model.spec import Spec
 from scdgen.patterns.scd2_rewind import Rewind
 from scdgen.sql.types import parse_type, struct_fields
@@ -111,7 +112,7 @@ class Pattern(PatternRules, ABC):
 
 def pattern_of(spec: Spec) -> Pattern:
     """Return the pattern of a spec."""
-    found = rules_of(spec.pattern)
+    found = rules_of(spec)
     assert isinstance(found, Pattern)
     return found
 

@@ -27,6 +27,7 @@ from scdgen.files import read as files_read
 from scdgen.files.shape import build_shape, taken_by_any
 from scdgen.model.bind import bind_each
 from scdgen.model.graph import Step, steps
+from scdgen.model.pattern import rules_of
 from scdgen.model.spec import Spec
 from scdgen.run.delta import skip_known_batch
 from scdgen.run.results import RunResult
@@ -178,7 +179,7 @@ def _find_fed_specs(ordered: Sequence[Step]) -> list[Spec]:
     # Refuse those that a part of the rows would mislead, or that read something else.
     first = fed[0]
     for spec in fed:
-        if not spec.rules.takes_parts(spec):
+        if not rules_of(spec).takes_parts(spec):
             what = f"feed: {spec.source.feed} needs all rows of a key, of which a micro-batch has a part"
             raise UsageError(f"{spec.origin}: {what}; use `scdgen run`")
         if spec.each is not None:

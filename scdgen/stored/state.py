@@ -15,7 +15,8 @@ from functools import cached_property
 
 from scdgen import sql
 from scdgen.facts.columns import Target
-from scdgen.model.registry import HISTORY, KEYS, PATTERN, RECORDED, TIME_ZONE, TRACKED, definition
+from scdgen.model.pattern import definition
+from scdgen.model.registry import HISTORY, KEYS, PATTERN, RECORDED, TIME_ZONE, TRACKED
 from scdgen.model.spec import Spec, locate_history_column
 from scdgen.patterns.pattern import pattern_of
 from scdgen.sql.types import data_type, parse_type

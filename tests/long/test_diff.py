@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Runner, Spec, load_spec_text
+from scdgen.model.pattern import rules_of
 from scdgen.run.results import DiffResult, RunResult
 from tests.conftest import runnable, seeds
 from tests.support.random_specs import LAST_RUN, Case, batch_rows, make_case, source_of
@@ -81,7 +82,7 @@ def picked(row: Mapping[str, Any], names: list[str]) -> Row:
 
 def by_run(case: Case, spec: Spec, before: list[Row], after: list[Row]) -> list[tuple[Any, ...]]:
     """The changes between the rows before and after a run."""
-    names = [*spec.columns, *spec.rules.added_columns(spec)]
+    names = [*spec.columns, *rules_of(spec).added_columns(spec)]
     place = [*case.how.keys, *([] if case.scd1 else ["begins"])]
     sides = [{tuple(row[name] for name in place): row for row in rows} for rows in (before, after)]
     found = []

@@ -13,6 +13,7 @@ import pytest
 from scdgen import DataError, Runner, Spec, load_spec, load_spec_text, render
 from scdgen.cli.plan import format_plan
 from scdgen.facts.plan import Counts
+from scdgen.model.pattern import rules_of
 from scdgen.run.results import PlanResult, RunResult
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT, Called, seeds
@@ -100,7 +101,7 @@ class _Batch:
 
     @property
     def columns(self) -> list[str]:
-        return [*self.spec.columns, *self.spec.rules.added_columns(self.spec)]
+        return [*self.spec.columns, *rules_of(self.spec).added_columns(self.spec)]
 
     def stored(self) -> dict[Place, Row]:
         spec = self.spec

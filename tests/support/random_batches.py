@@ -12,6 +12,7 @@ from sqlglot import exp
 from scdgen import DataError, Spec, load_spec_text
 from scdgen.cases.duck import DuckWorld
 from scdgen.cases.play import Outcome, RunNumbers
+from scdgen.model.pattern import rules_of
 from scdgen.sql import quote
 from scdgen.sql.tokens import DIALECT
 from tests.conftest import runnable
@@ -279,7 +280,7 @@ class Audit:
 
 def stored_columns(spec: Spec, there: list[str]) -> list[str]:
     """The columns of a table that its spec and its pattern name, in the order of the spec."""
-    return [name for name in [*spec.columns, *spec.rules.added_columns(spec)] if name in there]
+    return [name for name in [*spec.columns, *rules_of(spec).added_columns(spec)] if name in there]
 
 
 def _moved(before: Any, after: Any) -> dict[Key, Key]:

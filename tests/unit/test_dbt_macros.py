@@ -19,7 +19,7 @@ from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import cut
 from scdgen.dbt.models import read_models
-from scdgen.model.registry import definition
+from scdgen.model.pattern import definition
 from scdgen.sql.tokens import split_statements
 from scdgen.version import __version__
 from tests.conftest import ROOT

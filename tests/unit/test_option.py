@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from scdgen import sql
 from scdgen.compile.verify import ALLOWED
 from scdgen.model.option import Rows, find_model, find_sql, option_of, sql_texts, walk
-from scdgen.model.registry import pattern_names, rules_of
+from scdgen.model.registry import options_of, pattern_names
 from scdgen.model.spec import Spec
 from tests.support.spec_variations import BASES, changed, load
 
@@ -58,7 +58,7 @@ def test_every_text_of_sql_has_its_place_and_its_parser() -> None:
 
 @pytest.mark.parametrize("name", pattern_names())
 def test_pattern_or_option_says_why_it_is_refused(name: str) -> None:
-    found = {place: rules_of(name).refuse(place, option_of(field)) for place, field in FIELDS.items()}
+    found = {place: options_of(name).refuse(place, option_of(field)) for place, field in FIELDS.items()}
     assert "" not in found.values()
     assert found["keys"] is None and found["source.where"] is None
 

@@ -144,7 +144,7 @@ def test_pattern_without_its_package_is_refused() -> None:
 
 @pytest.mark.parametrize("name", registry.pattern_names())
 def test_built_in_patterns_are_complete(name: str) -> None:
-    found = registry.rules_of(name)
+    found = registry.options_of(name)
     assert isinstance(found, Pattern) and found.name == name and found.summary and found.deletes
     places = {option.place for option in options()}
     assert all(isinstance(option, Need) or option in places for option in found.without)

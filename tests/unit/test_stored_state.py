@@ -12,7 +12,8 @@ from scdgen import DataError, Spec
 from scdgen.compile.render import Compiler
 from scdgen.facts.built import Source
 from scdgen.facts.table import Create
-from scdgen.model.registry import HISTORY, definition
+from scdgen.model.pattern import definition
+from scdgen.model.registry import HISTORY
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run.table import find_additions
 from scdgen.sql.types import parse_type

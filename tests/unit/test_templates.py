@@ -35,7 +35,7 @@ from scdgen.facts.recorded import Reached, Recorded
 from scdgen.facts.row_rules import Environment, Rows
 from scdgen.facts.source import SourceCast
 from scdgen.facts.views import Read
-from scdgen.model.registry import rules_of
+from scdgen.model.registry import options_of
 from scdgen.model.rules import JOIN_STEPS, RECORDED_STEPS, STEPS
 from scdgen.patterns import scd1
 from scdgen.patterns.pattern import pattern_of
@@ -334,7 +334,7 @@ def test_built_in_check_names_are_reserved() -> None:
         used.setdefault(spec.pattern, set()).update(
             check.name for check in pattern_of(spec).checks(Source.of(spec)).built_in
         )
-    assert used == {name: set(rules_of(name).check_names) for name in used} and len(used) > 1
+    assert used == {name: set(options_of(name).check_names) for name in used} and len(used) > 1
 
 
 def test_compiled_templates_are_kept_where_only_the_user_can_write(
