@@ -17,7 +17,7 @@ INPUTS ?= 100000
 TIMES ?= 10
 BATCHES ?= 200
 
-.PHONY: help demo demo-visitor demo-sales check test test-long lint types imports unit spark long sqlfluff wheel dist seeds fuzz fuzz-specs crash writers lowest matrix dbt orchestrators histories bench docs test-docs site pins format clean
+.PHONY: help demo demo-visitor demo-sales check test test-long lint types imports unit spark long sqlfluff installed dist seeds fuzz fuzz-specs crash writers lowest matrix dbt orchestrators histories bench docs test-docs site pins format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
@@ -27,7 +27,7 @@ help:
 	@echo "make test    make check, and a hundred tests on Spark; prints how long it took"
 	@echo "make test-long  everything else: the long tests, and all targets from here to make histories but make fuzz (8 hours, and a day for make histories)"
 	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
-	@echo "make wheel   the wheel, built and installed in an empty environment"
+	@echo "make installed  the wheel in three environments as the README makes them, and the commands of its pages there"
 	@echo "make dist    sdist and wheel in dist/, checked by twine and check-wheel-contents, as for a release"
 	@echo "make seeds   20 random specs, 20 with two times, and the plans of three, against the reference; SEED=N chooses others"
 	@echo "make fuzz    100 random specs, 100 with two times, the plans of ten and the full streams; SEED=N chooses others"
@@ -91,7 +91,7 @@ spark: $(JARS)
 
 test-long: INPUTS = 20000
 test-long: BATCHES = 50
-test-long: sqlfluff wheel dist site long seeds fuzz-specs test-docs crash writers lowest matrix dbt orchestrators histories
+test-long: sqlfluff installed dist site long seeds fuzz-specs test-docs crash writers lowest matrix dbt orchestrators histories
 
 # The long tests have more than one partition.
 TWO := --setting spark.sql.shuffle.partitions=2 --setting spark.default.parallelism=2
@@ -169,8 +169,8 @@ types: $(READY)
 imports: $(READY)
 	$(BIN)/lint-imports
 
-wheel: $(READY)
-	$(BIN)/python tests/tools/wheel.py
+installed: $(READY)
+	$(BIN)/python -m tests.tools.installed
 
 # An environment of its own, because twine brings 30 packages that nothing else needs.
 PACKAGING := .build/packaging
