@@ -23,7 +23,8 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
-from scdgen.cli.config import tomllib
+import tomllib
+
 from tests.conftest import ROOT
 from tests.support.pages import blocks, commands
 from tests.tools.sessions import masked
@@ -46,16 +47,15 @@ for found in pkgutil.walk_packages(scdgen.__path__, "scdgen."):
 """
 # One process, and one Spark for all of its commands.
 PLAY = """
-import contextlib, functools, io, json, shlex, sys
+import contextlib, io, json, shlex, sys
 from pathlib import Path
 from scdgen.cli.main import main
 if "spark" in sys.argv:
     from scdgen.engine import session
     from pyspark.sql import SparkSession
-    start = functools.cache(lambda folder: session_start(folder))
-    session_start = session.local_session
-    session.local_session = lambda folder, *_: start(folder)
-    stop, SparkSession.stop = SparkSession.stop, lambda self: None
+    start, opened = session.local_session, []
+    session.local_session = lambda *given: opened[0] if opened else opened.append(start(*given)) or opened[0]
+    SparkSession.stop = lambda self: None
 said = []
 for kind, name, text in json.load(sys.stdin):
     if kind == "write":
@@ -93,7 +93,7 @@ def install(name: str, wheel: Path) -> Path:
     python, note = folder / "bin" / "python", folder / "installed.json"
     wanted = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (ROOT / "pyproject.toml", wheel)]
     known = json.loads(note.read_text()) if note.is_file() else ["", ""]
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     if known[0] != wanted[0]:
         venv.create(folder, with_pip=True, clear=True)
         run(*pip, f"{wheel}{EXTRAS[name]}")
@@ -109,7 +109,8 @@ def find_borrowed(wheel: Path) -> list[str]:
     extras = project["optional-dependencies"]
     named = [*project["dependencies"], *(text for extra in extras if extra != "dev" for text in extras[extra])]
     known = {re.split(r"[^\w.-]", text)[0].lower() for text in named}
-    owners, borrowed = packages_distributions(), set()
+    owners = packages_distributions()
+    borrowed: set[str] = set()
     with zipfile.ZipFile(wheel) as files:
         for file in (name for name in files.namelist() if name.endswith(".py")):
             for node in ast.walk(ast.parse(files.read(file))):
@@ -152,8 +153,8 @@ def play(name: str, python: Path, page: str) -> str:
     wanted = [(text, output) for kind, _, text, output in steps if kind == "run"]
     old = [f"$ {text}\n{output.rstrip()}\n" for text, output in wanted]
     new = [f"$ {text}\n{out.rstrip()}\n" for (text, _), out in zip(wanted, said, strict=True)]
-    sides = (masked("".join(side)).splitlines(keepends=True) for side in (old, new))
-    return "".join(difflib.unified_diff(*sides, page, f"{page} in {name}"))
+    before, after = (masked("".join(side)).splitlines(keepends=True) for side in (old, new))
+    return "".join(difflib.unified_diff(before, after, page, f"{page} in {name}"))
 
 
 def check_core(python: Path) -> None:
@@ -165,7 +166,7 @@ def check_core(python: Path) -> None:
         for part in ("specs", "generated"):
             shutil.copytree(ROOT / part, Path(folder, part))
         run(python, "-I", "-m", "scdgen", "generate", "--check", "specs", cwd=Path(folder))
-        words = [python, "-I", "-m", "scdgen", "doctor"]
+        words = [str(python), "-I", "-m", "scdgen", "doctor"]
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 3 and "pyspark is not installed; run: pip install delta-spark" in done.stdout, done
 
