@@ -25,7 +25,7 @@ from scdgen.escape import escape_control
 from scdgen.model.reference import Entry, options
 from scdgen.model.resolved import resolve
 from scdgen.model.spec import TAKEN, Spec, choose_feeds
-from scdgen.sql.layout import join_lines
+from scdgen.sql.words import join_lines
 
 _WIDTH, _COLUMN = 110, 36  # width of the text, maximum width of the first column of its lists
 

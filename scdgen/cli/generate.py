@@ -28,7 +28,7 @@ from scdgen.errors import Problem, SpecError, UsageError, printable
 from scdgen.escape import escape_control
 from scdgen.model.resolved import SPEC_JSON, from_json, to_json
 from scdgen.model.spec import Spec
-from scdgen.sql.layout import remark
+from scdgen.sql.words import remark
 from scdgen.stored.meaning import explain_changes
 from scdgen.stored.migrate import write_lines
 

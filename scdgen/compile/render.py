@@ -34,14 +34,14 @@ from scdgen.facts.columns import aliased, equal, named, struct
 from scdgen.model.registry import options_of, pattern_names
 from scdgen.paths import cache_folder, exists, make_private, read_bytes
 from scdgen.sql.expression import quote, text_literal
-from scdgen.sql.layout import (
+from scdgen.sql.layout import lay_out
+from scdgen.sql.words import (
     all_true,
     any_true,
     assigned,
     commented,
     remark,
 )
-from scdgen.sql.pretty import pretty
 from scdgen.version import __version__
 
 
@@ -68,7 +68,7 @@ class Compiler:
                 raise
             place = _place(facts.template, error)
             raise UsageError(f"{place}: {_what(error, facts)}; fix the template or leave out --templates") from error
-        return pretty(text) if facts.template.endswith(".sql.j2") else text.rstrip() + "\n"
+        return lay_out(text) if facts.template.endswith(".sql.j2") else text.rstrip() + "\n"
 
     def render_query(self, facts: Facts) -> str:
         """Render a single statement, without its semicolon."""

@@ -8,8 +8,8 @@ from typing import Generic, TypeVar
 
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-from scdgen.sql.layout import join_lines
 from scdgen.sql.tokens import split_tokens, tokens
+from scdgen.sql.words import join_lines
 
 _MAKES = {TokenType.CREATE, TokenType.DECLARE, TokenType.SET, TokenType.MERGE, TokenType.ALTER}
 _BEFORE_NAME = {"INTO", "TABLE", "VIEW", "FUNCTION", "SCHEMA", "VARIABLE", "VAR"}

@@ -14,7 +14,7 @@ from typing import ClassVar, TypeVar
 
 from scdgen import sql
 from scdgen.errors import printable
-from scdgen.facts.columns import Field, struct, wrapped
+from scdgen.facts.columns import Field, apply, struct
 from scdgen.model.spec import Spec
 
 F = TypeVar("F", bound="Facts")
@@ -158,7 +158,7 @@ def refusal(spec: Spec, rule: str, what: str, values: Sequence[str] = ()) -> str
     message = f"[SCDGEN_{rule.upper()}] {spec.target}: {what}"
     call = "RAISE_ERROR"
     if not values:
-        return wrapped(call, [sql.text_literal(message)], 104)
+        return apply(call, [sql.text_literal(message)])
     parts = [sql.text_literal(f"{message}: " if what else message), *values]
     line = f"{call}({' || '.join(parts)})"
     if len(line) <= _WIDTH and "\n" not in line:

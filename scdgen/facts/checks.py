@@ -11,7 +11,6 @@ from scdgen.facts.history import Times
 from scdgen.facts.recorded import Recorded, rows_of_now
 from scdgen.facts.row_rules import Environment
 from scdgen.model.spec import Spec
-from scdgen.sql.layout import named_as
 
 
 @dataclass(frozen=True)
@@ -181,7 +180,7 @@ class Checks(Facts, template="checks.sql.j2"):
         """Return the start of a row as a sample shows it: JSON would cut a time to milliseconds."""
         assert self.times is not None
         start = self.times.start
-        return named_as(cast(f"t.{start}", "STRING"), start) if self.times.type == "TIMESTAMP" else f"t.{start}"
+        return f"{cast(f't.{start}', 'STRING')} AS {start}" if self.times.type == "TIMESTAMP" else f"t.{start}"
 
     @property
     def now(self) -> str:

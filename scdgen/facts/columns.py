@@ -18,7 +18,6 @@ from scdgen import sql
 from scdgen.model.spec import Spec
 from scdgen.sql.comparison import comparable
 from scdgen.sql.expression import is_path
-from scdgen.sql.layout import named_as, parts_of
 from scdgen.sql.tokens import with_column
 from scdgen.sql.types import NESTED, Type, parse_type
 
@@ -61,7 +60,7 @@ class Field:
 
     def state_of(self, value: str) -> str:
         """Return :meth:`counted_as` with the column's name, for a struct."""
-        return self.comparable_form(value) if self.compare is None else named_as(self.counted_as(value), self.name)
+        return self.comparable_form(value) if self.compare is None else f"{self.counted_as(value)} AS {self.name}"
 
     def called(self, value: str) -> str:
         """Return a value with the column's name, unless it is a column of that name."""
@@ -85,7 +84,7 @@ class Field:
     @property
     def named(self) -> str:
         """Return :attr:`comparable` with the column's name, for a struct of which the column is read again."""
-        return named_as(self.comparable, self.name) if self.is_converted else self.name
+        return f"{self.comparable} AS {self.name}" if self.is_converted else self.name
 
     @property
     def given(self) -> str:
@@ -187,7 +186,7 @@ def cast(expression: str, to: str) -> str:
 
 def struct(parts: str | Iterable[str]) -> str:
     """Combine several values, or a list of them as SQL, into one, for a single NULL-safe comparison."""
-    return wrapped("STRUCT", parts)
+    return apply("STRUCT", parts)
 
 
 def named(fields: Iterable[tuple[str, str]]) -> str:
@@ -203,29 +202,13 @@ def _called(name: str, text: str) -> str:
     return text if text in (name, f"{text[:1]}.{name}") else f"{text} AS {name}"
 
 
-def wrapped(function: str, parts: str | Iterable[str], width: int = 90) -> str:
-    """Lay out a call on one line, or on as many as its arguments fill.
+def apply(function: str, parts: str | Iterable[str]) -> str:
+    """Return a call with arguments, or with a list of them as SQL.
 
-    >>> wrapped("F", ["a", "b"])
-    'F(a, b)'
-    >>> print(wrapped("F", ["aaaa", "bbbb", "cccc"], width=12))
-    F(
-        aaaa,
-        bbbb,
-        cccc
-    )
+    >>> apply("F", ["a", "b"]), apply("F", "a, b")
+    ('F(a, b)', 'F(a, b)')
     """
-    listed = parts_of(parts)
-    line = f"{function}({', '.join(listed)})"
-    if len(line) <= width:
-        return line
-    lines = [""]
-    for part in listed:
-        if lines[-1] and len(lines[-1]) + len(part) + 6 > width:
-            lines.append("")
-        lines[-1] += f"{', ' if lines[-1] else ''}{part}"
-    inner = ",\n    ".join(line.replace("\n", "\n    ") for line in lines)
-    return f"{function}(\n    {inner}\n)"
+    return f"{function}({parts if isinstance(parts, str) else ', '.join(parts)})"
 
 
 def key_hash(columns: Iterable[tuple[str, str]], kind: str) -> str:
@@ -234,7 +217,7 @@ def key_hash(columns: Iterable[tuple[str, str]], kind: str) -> str:
     >>> print(key_hash([("a", "STRING"), ("b", "INT")], "bigint"))
     XXHASH64(TO_JSON(ARRAY(a, CAST(b AS STRING))))
     """
-    return wrapped("XXHASH64", [_as_json(_texts(columns))]) if kind == "bigint" else hash_of(columns)
+    return apply("XXHASH64", [_as_json(_texts(columns))]) if kind == "bigint" else hash_of(columns)
 
 
 def hash_of(columns: Iterable[tuple[str, str]]) -> str:
@@ -247,7 +230,7 @@ def hash_of(columns: Iterable[tuple[str, str]]) -> str:
 
 
 def _texts(columns: Iterable[tuple[str, str]]) -> str:
-    return wrapped("ARRAY", (_hash_text(name, kind) for name, kind in columns))
+    return apply("ARRAY", (_hash_text(name, kind) for name, kind in columns))
 
 
 def row_hash(columns: Iterable[tuple[str, str]]) -> str:
@@ -266,7 +249,7 @@ def row_hash(columns: Iterable[tuple[str, str]]) -> str:
 
 
 def _sha2_of_json(values: str) -> str:
-    return wrapped("SHA2", [_as_json(values), "256"])
+    return apply("SHA2", [_as_json(values), "256"])
 
 
 def _as_json(values: str) -> str:
@@ -327,15 +310,15 @@ def _by_name(value: str, kind: Type, depth: int) -> str:
     key, item = (inside for _, inside in kind.inside)
     entry = f"_scd_{depth + 1}"
     parts = (_by_name(f"{entry}.key", key, depth + 1), _by_name(f"{entry}.value", item, depth + 1))
-    return wrapped("MAP_FROM_ENTRIES", [_lambda(f"MAP_ENTRIES({value})", entry, wrapped("STRUCT", parts))])
+    return apply("MAP_FROM_ENTRIES", [_lambda(f"MAP_ENTRIES({value})", entry, apply("STRUCT", parts))])
 
 
 def _struct(value: str, kind: Type, depth: int) -> str:
     fields = []
     for field, inside in kind.inside:
         name = sql.quote(field)
-        fields.append(named_as(_by_name(f"{value}.{name}", inside, depth), name))
-    built = wrapped("STRUCT", fields)
+        fields.append(f"{_by_name(f'{value}.{name}', inside, depth)} AS {name}")
+    built = apply("STRUCT", fields)
     line = f"CASE WHEN {value} IS NOT NULL THEN {built} END"
     if "\n" not in line and len(line) <= 90:
         return line
@@ -349,4 +332,4 @@ def _each(value: str, kind: Type, depth: int) -> str:
 
 
 def _lambda(array: str, item: str, result: str) -> str:
-    return wrapped("TRANSFORM", [array, f"{item} -> {result}"])
+    return apply("TRANSFORM", [array, f"{item} -> {result}"])

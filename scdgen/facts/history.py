@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scdgen import sql
-from scdgen.facts.columns import Field, cast, key_hash, row_hash, wrapped
+from scdgen.facts.columns import Field, apply, cast, key_hash, row_hash
 from scdgen.model.spec import History as HistoryOption
 from scdgen.model.spec import Spec
-from scdgen.sql.layout import named_as
 from scdgen.sql.tokens import with_column
 from scdgen.sql.zones import timestamp_literal
 
@@ -85,7 +84,7 @@ class Times:
     @property
     def no_next(self) -> str:
         """Return the column that is NULL, because nothing follows an open version."""
-        return named_as(cast("NULL", self.type), "_scd_next")
+        return f"{cast('NULL', self.type)} AS _scd_next"
 
     def _shift(self, value: str, sign: str) -> str:
         gap = self.history.gap
@@ -135,7 +134,7 @@ class Times:
 
     def read_end(self, end: str) -> str:
         """Read an ``end`` as the start of what comes next, NULL for the open end."""
-        return self.after(wrapped("NULLIF", [end, self.open_end], 80) if self.open_end else end)
+        return self.after(apply("NULLIF", [end, self.open_end]) if self.open_end else end)
 
     def until_of(self, end: str) -> str:
         """Return the start of what follows a row of a source, from its ``end`` as it would be stored; NULL while open.
@@ -242,13 +241,13 @@ class History:
         yield from self._derived(start)
         for option, name in self.columns.items():
             if option == "inferred":
-                yield named_as(str(inferred).upper(), name)
+                yield f"{str(inferred).upper()} AS {name}"
             elif option == "sequence":
-                yield named_as(self.no_sequence, name)
+                yield f"{self.no_sequence} AS {name}"
             elif option == "valid_to" and self.times.by_run:  # the MERGE writes the time of its run
-                yield named_as(start, name)
+                yield f"{start} AS {name}"
             else:
-                yield named_as(self._value(option, start, next_start, _FIRST, "FALSE"), name)
+                yield f"{self._value(option, start, next_start, _FIRST, 'FALSE')} AS {name}"
 
     def _derived(self, start: str) -> Iterator[str]:
         for name, (text, kind) in self.derived.items():

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from scdgen import sql
 from scdgen.facts import variables
 from scdgen.facts.base import EXPECTATION, SETTINGS, SOURCE_CHANGED, TIME_ZONE, YEAR, Rule, refusal, refuse_rows
-from scdgen.facts.columns import cast, convert, wrapped
+from scdgen.facts.columns import apply, cast, convert
 from scdgen.facts.history import Times
 from scdgen.facts.plan import describe_limit
 from scdgen.facts.source import SEQUENCE, SourceRow, flag
 from scdgen.facts.variables import Partition
 from scdgen.model.spec import QUERY, Snapshot, Spec
-from scdgen.sql.layout import all_true, fill, negated
 from scdgen.sql.tokens import with_column
+from scdgen.sql.words import all_true, negated
 from scdgen.sql.zones import UTC_NAMES
 
 SOURCE_VIEW = "_scd_source"
@@ -114,7 +114,7 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
     if times and spec.source.effective_until is not None:
         more["_scd_until"] = times.until_of(sql.expression(spec.source.effective_until).text)
     if spec.source.sets is not None:
-        more["_scd_sets"] = wrapped("ARRAY_SORT", [f"ARRAY_DISTINCT(TRANSFORM({_sets(spec)}, name -> LOWER(name)))"])
+        more["_scd_sets"] = apply("ARRAY_SORT", [f"ARRAY_DISTINCT(TRANSFORM({_sets(spec)}, name -> LOWER(name)))"])
     if source.truncates:
         more["_scd_truncates"] = flag(spec.source.truncate_when)
     if source.flags_deletes:
@@ -168,7 +168,7 @@ def _relation(spec: Spec) -> tuple[str, str | None, str | None]:
     options = {"path": feed.path, **strict, **feed.options}
     listed = ", ".join(f"{sql.text_literal(k)} {sql.text_literal(v)}" for k, v in options.items())
     columns = [f"{sql.quote(name)} {kind}" for name, kind in feed.columns.items()]
-    named = f"{SOURCE_VIEW} (\n{fill(columns)}\n)\n" if columns else f"{SOURCE_VIEW} "
+    named = f"{SOURCE_VIEW} ({', '.join(columns)}) " if columns else f"{SOURCE_VIEW} "
     view = f"CREATE OR REPLACE TEMPORARY VIEW {named}USING {feed.format} OPTIONS ({listed})"
     return SOURCE_VIEW, None, view
 
@@ -196,8 +196,8 @@ def _rules(source: SourceRow) -> Iterator[Rule]:
     if scope := source.scope:
         yield rule("outside_scope", f"NOT COALESCE({scope}, FALSE)", "a row is outside of snapshot.scope")
     if spec.source.sets is not None:
-        names = wrapped("ARRAY", [field.label for field in source.columns.values()])
-        broken = f"SIZE({wrapped('ARRAY_EXCEPT', ['_scd_sets', names])}) > 0"
+        names = apply("ARRAY", [field.label for field in source.columns.values()])
+        broken = f"SIZE({apply('ARRAY_EXCEPT', ['_scd_sets', names])}) > 0"
         yield rule("unknown_column", broken, "source.sets names a column that the spec does not have")
     yield from _year_rules(source)
     if spec.source.effective_at is None:
@@ -234,7 +234,7 @@ def _year_rules(source: SourceRow) -> Iterator[Rule]:
 
 def year_rule(spec: Spec, times: Sequence[str]) -> Rule:
     """Return the rule for the years of dates and times, given as expressions."""
-    first, last = (wrapped(f, times) if len(times) > 1 else times[0] for f in ("LEAST", "GREATEST"))
+    first, last = (apply(f, times) if len(times) > 1 else times[0] for f in ("LEAST", "GREATEST"))
     broken = f"YEAR({first}) < 1 OR YEAR({last}) > 9999"
     return Rule(YEAR, broken, refusal(spec, YEAR, "a time is not in the years 1 to 9999"))
 

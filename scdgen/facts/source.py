@@ -9,10 +9,10 @@ from scdgen import sql
 from scdgen.facts.columns import Field, cast, convert, named
 from scdgen.facts.history import Times
 from scdgen.model.spec import TAKEN, Spec
-from scdgen.sql.layout import all_true
 from scdgen.sql.literal import length_of, value_text
 from scdgen.sql.tokens import Conversion, find_conversion, with_column
 from scdgen.sql.types import NESTED, struct_fields, struct_type
+from scdgen.sql.words import all_true
 
 TAKEN_AT = "_scd_taken_at"
 SEQUENCE = "_scd_sequence"

@@ -18,9 +18,9 @@ from scdgen.facts.source import literal
 from scdgen.facts.variables import Audit
 from scdgen.model.pattern import definition
 from scdgen.model.spec import DEFAULT_PROPERTIES, STATISTICS, Spec
-from scdgen.sql.layout import named_as, negated
 from scdgen.sql.tokens import with_alias
 from scdgen.sql.types import parse_type
+from scdgen.sql.words import negated
 
 
 @dataclass(frozen=True)
@@ -182,14 +182,14 @@ class Infer(Facts, template="infer.sql.j2"):
             facts=sql.quote_parts(sql.split_name(inferred.fact)),
             keys=source.key_names,
             columns=source.session.unstamped(columns),
-            given=tuple(named_as(cast(exprs[key.name], key.type), key.name) for key in history.keys),
+            given=tuple(f"{cast(exprs[key.name], key.type)} AS {key.name}" for key in history.keys),
             at=cast(with_alias(sql.expression(inferred.at).text, "f"), times.type),
             environment=source.rows.environment,
             year=year_rule(spec, ["_scd_at"]) if times.type in DATED else None,
             open_end=times.open_end,
             reserved=negated(unknown) if unknown else None,
             values=tuple(
-                field.name if field.is_key else named_as(cast("NULL", field.type), field.name) for field in fields
+                field.name if field.is_key else f"{cast('NULL', field.type)} AS {field.name}" for field in fields
             ),
             no_next=times.no_next,
             version=(*names_of(fields), *history.opened("_scd_at", "_scd_next", inferred=True)),
@@ -233,8 +233,8 @@ class Unknown(Facts, template="unknown.sql.j2"):
             key=source.key_names,
             columns=source.session.unstamped(columns),
             values=(
-                *(named_as(literal(members.get(field.name), field.type), field.name) for field in fields),
-                named_as(history.times.beginning, "_scd_at"),
+                *(f"{literal(members.get(field.name), field.type)} AS {field.name}" for field in fields),
+                f"{history.times.beginning} AS _scd_at",
                 history.times.no_next,
             ),
             version=(*names_of(fields), *history.opened("_scd_at", "_scd_next", inferred=False)),

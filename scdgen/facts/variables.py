@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.facts.base import refusal
-from scdgen.facts.columns import Inputs, Target, cast, wrapped
+from scdgen.facts.columns import Inputs, Target, apply, cast
 from scdgen.facts.history import BATCH_FROM, LAST_RUN, Times
 from scdgen.facts.source import TAKEN_AT, SourceRow
 from scdgen.model.spec import Spec
@@ -137,7 +137,7 @@ def last_run(source: SourceRow) -> Variable | None:
     if "last_run" not in spec.params:
         return Variable(LAST_RUN, times.type, cast("current_timestamp()", times.type))
     stop = refusal(spec, "null_time", "the param last_run is NULL; give it a value")
-    value = wrapped("COALESCE", [cast(sql.variable("last_run"), times.type), stop])
+    value = apply("COALESCE", [cast(sql.variable("last_run"), times.type), stop])
     return Variable(LAST_RUN, times.type, value)
 
 
@@ -149,7 +149,7 @@ def _storable(spec: Spec, times: Times | None, time: str, option: str) -> str:
     end, misread = (times.open_end, times.misread(time)) if times else (None, None)
     stop = refusal(spec, "null_time", f"{option} is NULL{' or not before the open end' if end else ''}")
     if end is None and misread is None:
-        return wrapped("COALESCE", [time, stop])
+        return apply("COALESCE", [time, stop])
     whens = []
     if misread is not None:
         what = f"{option} comes {spec.history.gap} after a change of the clock"

@@ -25,8 +25,8 @@ from scdgen.model.option import Need
 from scdgen.model.registry import Found, register
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import Pattern, sequence_problems
-from scdgen.sql.layout import negated
 from scdgen.sql.types import parse_type
+from scdgen.sql.words import negated
 
 
 @dataclass(frozen=True)

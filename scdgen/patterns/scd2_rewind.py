@@ -14,7 +14,7 @@ from scdgen.facts.recorded import Recorded
 from scdgen.facts.row_rules import Environment
 from scdgen.facts.variables import Audit, Variable, params_of_run
 from scdgen.model.bind import needed_params
-from scdgen.sql.layout import named_as, negated
+from scdgen.sql.words import negated
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Rewind(Facts, template="scd2/rewind.sql.j2"):
         # A version that ended before the time is not written, and has an earlier end.
         bound = times.reachable(times.before(REWIND_TO))
         end = LAST_RUN if times.by_run else times.open_end or cast("NULL", times.type)
-        flag = (named_as(times.flag_of(True), columns["is_current"]),) if "is_current" in columns else ()
+        flag = (f"{times.flag_of(True)} AS {columns['is_current']}",) if "is_current" in columns else ()
         action = columns.get("action")
         # Nothing is read from the source: of the params, only those with the time of the run are set.
         of_run, recorded = params_of_run(spec), source.session.recorded
@@ -96,7 +96,7 @@ class Rewind(Facts, template="scd2/rewind.sql.j2"):
             bounds=() if action else (bound,),
             action=action,
             deleted=columns.get("deleted"),
-            opened=(named_as(end, times.end), *flag),
+            opened=(f"{end} AS {times.end}", *flag),
             to=REWIND_TO,
             carried=tuple(name for name in written if name not in (*updated, *source.key_names)) if recorded else (),
         )

@@ -1,232 +1,511 @@
-"""Lay out lists and long expressions in the generated SQL: on one line if they fit, else on several.
+"""The layout of finished SQL: templates hold no line lengths and no indents that count.
 
-A list is given as its parts, or as SQL with commas or AND between them, so that a template can write it as text.
+Only the white space between tokens is decided here; tokens and comments stay as they are. A clause begins a line. A
+list, a condition, a CASE, a call or a window is on one line if it fits there, else on several, indented by four.
 """
 
 from __future__ import annotations
 
 import re
-import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 
-from scdgen.sql.expression import CONTROL
-from scdgen.sql.tokens import is_wrapped, split_conditions, split_list
+from scdgen.sql.tokens import tokens
 
 WIDTH = 120
+_BY = 4
+_QUERY = re.compile(
+    r"(SELECT( DISTINCT)?|FROM|WHERE|(GROUP|ORDER|SORT|DISTRIBUTE|CLUSTER) BY|HAVING|QUALIFY|WINDOW|LIMIT|LATERAL VIEW"
+    r"|((INNER|CROSS|(LEFT|RIGHT|FULL)( OUTER| SEMI| ANTI)?) )?JOIN|(UNION|EXCEPT|INTERSECT)( ALL)?)(?= |$)"
+)
+_MERGE = re.compile(r"(ON|WHEN( NOT)? MATCHED|UPDATE SET|INSERT|VALUES)(?= |$)")
+_CREATE = re.compile(
+    r"(USING|PARTITIONED BY|CLUSTER BY|TBLPROPERTIES|COMMENT|LOCATION|RETURNS TABLE|RETURN|WITH|SELECT)(?= |$)"
+)
+_WINDOW = re.compile(r"(PARTITION BY|ORDER BY|ROWS|RANGE)(?= |$)")
+_LISTS = re.compile(r"SELECT|UPDATE SET|WINDOW|.* BY")
+_COMPARED = ("=", "<=>", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
+# What separates the parts of a list, and between which words it separates nothing.
+_SEPARATORS = (",", "AND")
+_OPENS = ("(", "SELECT", "DISTINCT", "SET", "WHERE", "ON", "WHEN", "HAVING")
+_CLOSES = (
+    *(")", ";", "", "THEN", "FROM", "WHERE", "GROUP BY", "WINDOW", "ORDER BY", "DISTRIBUTE BY", "UNION"),
+    *("ROWS", "RANGE"),
+)
+# A line that begins so ends an expression, so that what follows stays on it.
+_ENDS = (")", "END", "IGNORE NULLS", "OVER")
 
 
-def parts_of(listed: str | Iterable[str]) -> list[str]:
-    """Return the parts of a list that is given as such, or as SQL with commas.
+@dataclass
+class Word:
+    """A token, which a comment may follow at the end of its line."""
 
-    >>> parts_of("a, f(b, c)"), parts_of(("a", "b"))
-    (['a', 'f(b, c)'], ['a', 'b'])
+    text: str
+    above: list[str] = field(default_factory=list)
+    """The comments on lines of their own before it."""
+    beside: str = ""
+    """The comment behind it."""
+    glued: bool = False
+    """Whether no white space is before it."""
+
+    @property
+    def upper(self) -> str:
+        """Return the text in upper case, each white space one blank."""
+        return " ".join(self.text.upper().split())
+
+    @property
+    def first(self) -> Word:
+        """Return the word itself."""
+        return self
+
+    @property
+    def is_query(self) -> bool:
+        """Whether it is a subquery."""
+        return False
+
+
+@dataclass
+class Group:
+    """What is in parentheses, or from CASE to END."""
+
+    first: Word
+    items: list[Word | Group]
+    last: Word
+
+    @property
+    def upper(self) -> str:
+        """Return nothing: a group is no keyword."""
+        return ""
+
+    @property
+    def is_query(self) -> bool:
+        """Whether it is a subquery."""
+        return bool(self.items) and self.items[0].upper in ("SELECT", "WITH", "FROM")
+
+
+Item = Word | Group
+Items = list[Item]
+
+
+def lay_out(text: str) -> str:
+    """Lay out the statements of a file; a block (BEGIN … END) stays as it is.
+
+    >>> print(lay_out("SELECT  a\\n FROM t ; -- all\\n-- Why.\\nSET VARIABLE b = (SELECT MIN(c)\\n FROM t) ;"), end="")
+    SELECT a
+    FROM t; -- all
+    <BLANKLINE>
+    -- Why.
+    SET VARIABLE b = (SELECT MIN(c) FROM t);
     """
-    return split_list(listed) if isinstance(listed, str) else list(listed)
+    words, rest = _read(text)
+    words = _drop_strays(words)
+    if not words or words[0].upper == "BEGIN":
+        return text
+    statements: list[list[Word]] = [[]]
+    for word in words:
+        statements[-1].append(word)
+        if word.text == ";":
+            statements.append([])
+    laid = []
+    for statement in filter(None, statements):
+        items = _nest(iter(statement))
+        end = items.pop() if statement[-1].text == ";" else Word("")
+        laid.append(_above(items[0], 0) + _statement(items) + _text([end]))
+    return "\n\n".join([*laid, *filter(None, [rest])]) + "\n"
 
 
-def conditions_of(listed: str | Iterable[str]) -> list[str]:
-    """Return conditions that are given as such, or as SQL with AND between them.
+def _read(text: str) -> tuple[list[Word], str]:
+    """Return the tokens with their comments, and the comments behind the last one."""
+    found = tokens(text)
+    words, end = list[Word](), 0
+    for token in found:
+        beside, gap = _cut(text[end : token.start], bool(words))
+        if words:
+            words[-1].beside = beside
+        above = gap.strip()
+        lines = [line for line, _ in groupby(line.strip() for line in above.splitlines())]
+        if above and gap.rstrip(" ").endswith("\n\n"):
+            lines.append("")
+        words.append(Word(text[token.start : token.end + 1], lines, glued=token.start == end))
+        end = token.end + 1
+    beside, gap = _cut(text[end:], bool(words))
+    if words:
+        words[-1].beside = beside
+    return words, gap.strip()
 
-    >>> conditions_of("a = 1 AND (b OR c)"), conditions_of(("a", "b"))
-    (['a = 1', '(b OR c)'], ['a', 'b'])
+
+def _drop_strays(words: list[Word]) -> list[Word]:
+    """Leave out a comma or an AND with nothing before or after it: a template may leave out any part of a list.
+
+    >>> lay_out("SELECT , a,, b, FROM t WHERE AND c AND (d AND) AND")
+    'SELECT a, b\\nFROM t\\nWHERE c AND (d)\\n'
     """
-    return split_conditions(listed) if isinstance(listed, str) else list(listed)
+    found = list[Word]()
+    for word in [*words, Word("")]:
+        while found and found[-1].upper in _SEPARATORS and word.upper in (found[-1].upper, *_CLOSES):
+            word.above = [*found.pop().above, *word.above]
+        if word.upper not in _SEPARATORS or (found and found[-1].upper not in _OPENS):
+            found.append(word)
+    return found[:-1]
 
 
-def spread(parts: str | Iterable[str], head: str = "", tail: str = "", by: int = 4) -> str:
-    """Lay out a list between a head and a tail, indented: on one line if it fits, else on several.
-
-    >>> print(spread(["a", "b"], "SELECT "))
-        SELECT a, b
-    >>> print(spread(["a", "b", "MAX(b) AS c", "d"], "SELECT "))
-        SELECT
-            a, b,
-            MAX(b) AS c,
-            d
-    """
-    listed, pad = parts_of(parts), " " * by
-    line = f"{pad}{head}{', '.join(listed)}{tail}"
-    plain = len(listed) == 1 or not any("(" in part for part in listed)
-    if plain and "\n" not in line and len(line) <= WIDTH - 4:
-        return line
-    rows = fill(listed, by + 4 if head else by)
-    return (f"{pad}{head.rstrip()}\n" if head else "") + rows + (f"\n{pad}{tail}" if tail else "")
+def _cut(gap: str, follows: bool) -> tuple[str, str]:
+    line, _, more = gap.partition("\n")
+    return (line.strip(), more) if follows and "--" in line else ("", gap)
 
 
-def fill(parts: str | Iterable[str], by: int = 4) -> str:
-    """Fill lines with a list; a CASE, a call, and a value named with AS get a line each.
+def _nest(words: Iterator[Word], opened: str = "") -> Items:
+    """Group words by parentheses and by CASE … END."""
+    items: Items = []
+    for word in words:
+        is_name = word.text != "(" and bool(items) and items[-1].upper in (".", "AS")  # such as a column `end`
+        if word.upper in ("(", "CASE") and not is_name:
+            inner = _nest(words, word.upper)
+            last = inner.pop() if inner else Word("")
+            items.append(Group(word, inner, last.first))
+            continue
+        items.append(word)
+        if (opened, word.upper) in (("(", ")"), ("CASE", "END")) and not is_name:
+            break
+    return items
 
-    >>> print(fill(["a", "b", "b + 1 AS c", "d"], by=0))
-    a, b,
-    b + 1 AS c,
-    d
-    """
-    listed, pad = parts_of(parts), " " * by
-    lines: list[str] = []
-    fills = False
-    for number, part in enumerate(listed, 1):
-        text = part + ("," if number < len(listed) else "")
-        plain = not any(mark in part for mark in ("\n", "(", " AS ", "CASE "))
-        # The steps of a MERGE are indented by one more level.
-        if plain and fills and len(lines[-1]) + 1 + len(text) <= WIDTH - 4:
-            lines[-1] += f" {text}"
+
+def _flatten(items: Iterable[Item]) -> Iterator[Word]:
+    for item in items:
+        yield item.first
+        if isinstance(item, Group):
+            yield from _flatten(item.items)
+            yield item.last
+
+
+def _text(items: Sequence[Item]) -> str:
+    """The text on one line, or one that fits no line if a comment is within."""
+    text = beside = ""
+    for word in _flatten(items):
+        if text and (word.above or beside):
+            return "\n"
+        blank = text and not word.glued and not text.endswith("(") and word.text not in (")", ",")
+        text, beside = text + (" " if blank else "") + word.text, word.beside
+    return f"{text} {beside}" if beside else text
+
+
+def _fits(text: str, column: int, tail: int = 0) -> bool:
+    return "\n" not in text and column + len(text) + tail <= WIDTH
+
+
+def _pad(by: int) -> str:
+    return "\n" + " " * by
+
+
+def _above(item: Item, by: int) -> str:
+    """Take the comments above an item, each a line."""
+    lines, item.first.above = item.first.above, []
+    return "".join(line + (_pad(by) if line else "\n") for line in lines)
+
+
+def _words(items: Sequence[Item], place: int = 0) -> str:
+    """The words from a place on to the next group, at most four."""
+    found = []
+    for item in items[place : place + 4]:
+        if isinstance(item, Group):
+            break
+        found.append(item.upper)
+    return " ".join(found)
+
+
+def _length(items: Sequence[Item], name: str) -> int:
+    """How many items have the words of a name; a token may be two words."""
+    return next(n for n in range(1, len(items) + 1) if len(_words(items[:n])) >= len(name))
+
+
+def _split(items: Items, begins: re.Pattern[str]) -> list[tuple[str, Items]]:
+    """Split at the words that begin a clause: (these words, all items of the clause)."""
+    found: list[tuple[str, Items]] = []
+    after = 0
+    for place, item in enumerate(items):
+        head = begins.match(_words(items, place)) if place >= after else None
+        name = head[0] if head else ""
+        before = _words(items[max(place - 2, 0) : place])
+        if before.endswith(("IS DISTINCT", "NOT DISTINCT", ".")) or (
+            name in ("LEFT", "RIGHT", "WINDOW", "COMMENT") and isinstance(items[min(place + 1, len(items) - 1)], Group)
+        ):
+            name = ""
+        if name or not found:
+            after = place + _length(items[place:], name) if name else 0
+            found.append((name, []))
+        found[-1][1].append(item)
+    return found
+
+
+def _statement(items: Items, by: int = 0) -> str:
+    """A statement, or a query with each clause on a line of its own."""
+    first = _words(items)
+    if first.startswith("WITH"):
+        return _with(items, by)
+    if first.startswith("MERGE"):
+        return _merge(items)
+    if first.startswith("CREATE"):
+        return _create(items)
+    if not first.startswith(("SELECT", "FROM")) and first:
+        return _expression(items, by, by)
+    text = ""
+    for name, clause in _split(items, _QUERY):
+        at = by + _BY if name == "LATERAL VIEW" else by
+        text += (_pad(at) if text else "") + _above(clause[0], at) + _clause(name, clause, at)
+    return text
+
+
+def _with(items: Items, by: int) -> str:
+    text, place = "WITH ", 1
+    more = True
+    while more:
+        end = next(n for n in range(place, len(items)) if items[n].is_query)
+        more = _words(items, end + 1).startswith(",")
+        text += _above(items[place], by) + _text(items[place:end]) + " " + _group(items[end], by, broken=True)
+        text += (_text(items[end + 1 : end + 2]) if more else "") + _pad(by)
+        place = end + 1 + more
+    above, line = _above(items[place], by), _text(items[place:])
+    return text + above + (line if _fits(line, by, 1) else _statement(items[place:], by))
+
+
+def _merge(items: Items) -> str:
+    using = next(n for n, item in enumerate(items) if item.is_query)
+    text = f"{_text(items[:using])} {_group(items[using], 0, broken=True)} "
+    whens = list[tuple[str, Items]]()
+    for name, clause in _split(items[using + 1 :], _MERGE):
+        if whens and whens[-1][0].startswith("WHEN") and not name.startswith("WHEN"):
+            whens[-1][1].extend(clause)  # what it does
         else:
-            lines.append(pad + text.replace("\n", f"\n{pad}"))
-        fills = plain
-    return "\n".join(lines)
+            whens.append((name, clause))
+    for name, clause in whens:
+        at = _BY if name == "ON" else 0
+        text += (_pad(at) if name else "") + _above(clause[0], at)
+        text += _when(clause) if name.startswith("WHEN") else _clause(name, clause, at)
+    return text
 
 
-def commented(text: str) -> str:
-    """Wrap a text as comment lines.
-
-    >>> commented("Merges a batch.  Writes\\nnothing else.")
-    '-- Merges a batch. Writes nothing else.'
-    """
-    return textwrap.fill(remark(text), WIDTH, initial_indent="-- ", subsequent_indent="-- ")
-
-
-def remark(text: str) -> str:
-    """Return a text for the rest of a comment's line: white space and control characters are one space.
-
-    >>> remark("the key\\n`a\\rb`")
-    'the key `a b`'
-    """
-    return " ".join(CONTROL.sub(" ", str(text)).split())
-
-
-def join_lines(text: str) -> str:
-    """Write a text of several lines on one.
-
-    >>> join_lines("a\\n    AND b\\n")
-    'a AND b'
-    """
-    return re.sub(r"(?<!\s)\s*\n\s*", " ", text.strip())
-
-
-def same(left: str, right: str, room: int = WIDTH - 40) -> str:
-    """A NULL-safe comparison, on two lines if one is longer than ``room``.
-
-    >>> same("a", "b")
-    'a <=> b'
-    """
-    line = f"{left} <=> {right}"
-    if "\n" not in line and len(line) <= room:
+def _when(items: Items) -> str:
+    line, then = _text(items), _find(items, "THEN")
+    acts = _split(items[then + 1 :], _MERGE)
+    if _fits(line, 0, 1) and len(acts) == 1:
         return line
-    return f"{left}\n    <=> " + right.replace("\n", "\n    ")
+    head = _text(items[: then + 1])
+    text = head if _fits(head, 0) else _expression(items[:then], 0, 0) + _pad(_BY) + "THEN"
+    return text + "".join(_pad(_BY) + _above(act[0], _BY) + _clause(name, act, _BY) for name, act in acts)
 
 
-def when(conditions: str | Iterable[str], value: str) -> str:
-    """A branch of a CASE, on several lines if one is too long.
-
-    >>> when(["a", "b"], "TRUE")
-    'WHEN a AND b THEN TRUE'
-    """
-    listed = [conditions] if isinstance(conditions, str) else alone(conditions)
-    line = f"WHEN {' AND '.join(listed)}"
-    if "\n" not in line and len(line) + len(value.partition("\n")[0]) <= WIDTH - 24:
-        return f"{line} THEN {value}"
-    head = line if len(line) <= WIDTH - 22 else "WHEN " + "\n    AND ".join(listed)
-    return head + "\n    THEN " + value.replace("\n", "\n    ")
-
-
-def named_as(value: str, name: str) -> str:
-    """Name a value with AS, on a separate line if the value takes several and is not one call.
-
-    >>> named_as("a + 1", "b"), named_as("f(\\n    a\\n)", "b"), named_as("a\\n    + 1", "b")
-    ('a + 1 AS b', 'f(\\n    a\\n) AS b', 'a\\n    + 1\\n    AS b')
-    """
-    one = "\n" not in value or value.endswith("\n)")
-    return f"{value} AS {name}" if one else f"{value}\n    AS {name}"
+def _create(items: Items) -> str:
+    """CREATE TABLE, with a line for each column and property; a view or a function, with its query below."""
+    text = ""
+    for name, clause in _split(items, _CREATE):
+        text += ("\n" if text else "") + _above(clause[0], 0)
+        if name in ("SELECT", "WITH"):
+            return text + _statement(items[next(n for n, item in enumerate(items) if item is clause[0]) :])
+        last = clause[-1]
+        if isinstance(last, Group) and name in ("", "TBLPROPERTIES") and not _words(items).endswith("FUNCTION"):
+            text += f"{_text(clause[:-1])} {_group(last, 0, broken=True)}"
+        else:
+            text += _expression(clause, 0, 0)
+    return text
 
 
-def joined(conditions: str | Iterable[str], word: str = "ON", by: int = 4) -> str:
-    """Join conditions after a keyword: on one line if they fit, else a line per condition.
+def _clause(name: str, items: Items, by: int) -> str:
+    count = _length(items, name) if name else 0
+    head, body = _text(items[:count]), items[count:]
+    if not body or not name:
+        return _text(items)
+    column = by + len(head) + 1
+    if _LISTS.fullmatch(name):
+        return head + _list(body, by, column, calls=name == "SELECT")
+    if name in ("INSERT", "VALUES"):
+        return head + " " + _each(body, by, column, 1)
+    place = _find(body, "ON")
+    if "JOIN" in name and place < len(body) and not _fits(_text(body), column, 1):
+        text = f"{head} {_expression(body[:place], by, column)}{_pad(by + _BY)}{_above(body[place], by + _BY)}ON "
+        return text + _expression(body[place + 1 :], by + _BY, by + _BY + 3)
+    return f"{head} {_expression(body, by, column)}"
 
-    >>> print(joined(["t.a = s.a", "t.b = s.b"]))
-        ON t.a = s.a AND t.b = s.b
-    >>> print(joined(["a = 1", "b = 2\\nOR b = 3"], "WHERE"))
-        WHERE a = 1
-            AND b = 2
-            OR b = 3
-    """
-    listed = conditions_of(conditions)
-    pad = " " * by
-    line = f"{pad}{word} {' AND '.join(listed)}"
-    if "\n" not in line and len(line) <= WIDTH - 4:
+
+def _find(items: Sequence[Item], word: str) -> int:
+    """The place of a word, behind the items if they lack it."""
+    return next((place for place, item in enumerate(items) if item.upper == word), len(items))
+
+
+def _parts(items: Items) -> list[Items]:
+    """The parts of a list, each with its comma."""
+    parts: list[Items] = [[]]
+    for item in items:
+        parts[-1].append(item)
+        if item.upper == ",":
+            parts.append([])
+    return [part for part in parts if part]
+
+
+def _list(items: Items, by: int, column: int, calls: bool) -> str:
+    """A list on the line of its word, or a line for each part; two computed columns have lines of their own."""
+    parts, line = _parts(items), _text(items)
+    computed = sum(any(isinstance(item, Group) for item in part) for part in parts)
+    if _fits(line, column, 1) and not (calls and len(parts) > 1 and computed > 1):
+        return f" {line}"
+    if len(parts) == 1 and not items[0].first.above:
+        return " " + _part(items, by, column)
+    return "".join(_pad(by + _BY) + _above(part[0], by + _BY) + _part(part, by + _BY, by + _BY) for part in parts)
+
+
+def _part(part: Items, by: int, column: int) -> str:
+    more = part[-1].upper == ","
+    value = part[:-1] if more else part
+    lay = (
+        _each if _words(value, 1).startswith("AS") and isinstance(value[-1], Group) else _expression
+    )  # a window, or a value
+    return lay(value, by, column, 1) + (_text(part[-1:]) if more else "")
+
+
+def _group(group: Item, by: int, column: int = 0, tail: int = 0, broken: bool = False) -> str:
+    """What is in parentheses, or a CASE."""
+    line = _text([group])
+    if not isinstance(group, Group) or (not broken and _fits(line, column, tail)):
         return line
-    return f"{pad}{word} " + f"\n{pad}    AND ".join(part.replace("\n", f"\n{pad}    ") for part in listed)
+    inside, below = by + _BY, "".join(_pad(by + _BY) + line for line in group.last.above)
+    if group.first.upper == "CASE":
+        body = _case(group.items, by)
+        return body + below + _pad(by) + _text([Word(group.last.text, beside=group.last.beside)])
+    above = _above(group.items[0], inside) if group.items else ""
+    if group.is_query:
+        body = _statement(group.items, inside)
+    elif _WINDOW.match(_words(group.items)):
+        body = _pad(inside).join(_clause(name, part, inside) for name, part in _split(group.items, _WINDOW))
+    else:
+        rows = _rows(_parts(group.items), inside)
+        body = _pad(inside).join(_above(row[0], inside) + _part(row, inside, inside) for row in rows)
+    return (
+        _text([group.first])
+        + _pad(inside)
+        + above
+        + body
+        + below
+        + _pad(by)
+        + _text([Word(")", beside=group.last.beside)])
+    )
 
 
-def alone(conditions: Iterable[str]) -> list[str]:
-    """Return conditions; a single one needs no parentheses around it.
-
-    >>> alone(["(a OR b)"]), alone(["(a) OR (b)"]), alone(["(a OR b)", "c"])
-    (['a OR b'], ['(a) OR (b)'], ['(a OR b)', 'c'])
-    """
-    listed = list(conditions)
-    if len(listed) != 1 or not is_wrapped(listed[0]):
-        return listed
-    return [listed[0][1:-1]]
-
-
-def begin_with_case(conditions: Iterable[str]) -> bool:
-    """Whether the first condition is a CASE on several lines.
-
-    >>> begin_with_case(["CASE\\n    WHEN a THEN b\\nEND", "c"]), begin_with_case(["c"]), begin_with_case([])
-    (True, False, False)
-    """
-    return next(iter(conditions), "").startswith("CASE\n")
+def _rows(parts: list[Items], by: int) -> list[Items]:
+    """The arguments of STACK, which begin with the number of its rows, as a line for each row."""
+    count = int(parts[0][0].upper) if len(parts[0]) == 2 and parts[0][0].upper.isdigit() else 0
+    if not count or (len(parts) - 1) % count:
+        return parts
+    size = (len(parts) - 1) // count
+    found = parts[:1]
+    for row in (parts[at : at + size] for at in range(1, len(parts), size)):
+        line = [item for part in row for item in part]
+        found += [line] if _fits(_text(line), by) else row
+    return found
 
 
-def all_true(conditions: str | Iterable[str]) -> str:
-    """Join conditions; a single one needs no parentheses around it.
-
-    >>> all_true(["a = 1", "b = 2"]), all_true(["(a OR b)"]), all_true("a")
-    ('a = 1 AND b = 2', 'a OR b', 'a')
-    """
-    return conditions if isinstance(conditions, str) else " AND ".join(alone(conditions))
-
-
-def any_true(conditions: Iterable[str]) -> str:
-    """Join conditions of which one is enough, on one line.
-
-    >>> any_true(["a = 1", "b = 2"])
-    'a = 1 OR b = 2'
-    """
-    return " OR ".join(conditions)
-
-
-def negated(condition: str) -> str:
-    """Negate a condition.
-
-    >>> negated("a = 1"), negated("a")
-    ('NOT (a = 1)', 'NOT a')
-    """
-    return f"NOT ({condition})" if " " in condition else f"NOT {condition}"
+def _case(items: Items, by: int) -> str:
+    branches: list[Items] = [[]]
+    for item in items:
+        if item.upper in ("WHEN", "ELSE"):
+            branches.append([])
+        branches[-1].append(item)
+    text, inside = "CASE" + (f" {_text(branches[0])}" if branches[0] else ""), by + _BY
+    for branch in branches[1:]:
+        text += _pad(inside) + _above(branch[0], inside)
+        line, then = _text(branch), _find(branch, "THEN")
+        if _fits(line, inside):
+            text += line
+        elif then == len(branch):
+            text += "ELSE " + _expression(branch[1:], inside, inside + 5)
+        else:
+            text += "WHEN " + _expression(branch[1:then], inside, inside + 5) + _pad(inside + _BY)
+            text += _above(branch[then], inside + _BY)
+            text += "THEN " + _expression(branch[then + 1 :], inside + _BY, inside + _BY + 5)
+    return text
 
 
-def assigned(names: Iterable[str], alias: str = "s") -> list[str]:
-    """Assign to each name the column of that name of an alias.
+def _operators(items: Sequence[Item], word: str) -> list[int]:
+    """The places of an operator outside of parentheses; the AND of a BETWEEN is none."""
+    found, ranges = [], 0
+    for place, item in enumerate(items):
+        ranges += item.upper == "BETWEEN"
+        if place and item.upper == word:
+            if word == "AND" and ranges:
+                ranges -= 1
+            else:
+                found.append(place)
+    return found
 
-    >>> assigned(["a"])
-    ['a = s.a']
-    """
-    return [f"{name} = {alias}.{name}" for name in names]
 
-
-def all_of(parts: str | Iterable[str]) -> str:
-    """Join WHEN, its conditions and THEN: on one line if they fit, else a line per condition.
-
-    >>> all_of(["WHEN MATCHED", "s.a > 1"])
-    'WHEN MATCHED AND s.a > 1 THEN'
-    >>> print(all_of(["WHEN MATCHED", "s.a\\n    > 1"]))
-    WHEN MATCHED
-        AND s.a
-            > 1
-    THEN
-    """
-    listed = conditions_of(parts)
-    line = f"{' AND '.join(listed)} THEN"
-    if "\n" not in line and len(line) < WIDTH:
+def _expression(items: Items, by: int, column: int, tail: int = 0) -> str:
+    """An expression that begins at a column of a line indented by ``by``; ``tail`` characters follow it."""
+    line = _text(items)
+    if not items or _fits(line, column, tail):
         return line
-    return "\n    AND ".join(part.replace("\n", "\n    ") for part in listed) + "\nTHEN"
+    # 1. The name given to it.
+    for place in _operators(items, "AS")[-1:]:
+        name = _text(items[place:])
+        text = _expression(items[:place], by, column, len(name) + 1 + tail)
+        return f"{text} {name}" if _ends(text, len(name) + 1 + tail) else text + _pad(by + _BY) + name
+    # 2. The weakest operator, before each of which the line ends.
+    for word in ("OR", "AND", "||"):
+        places = _operators(items, word)
+        if not places:
+            continue
+        text = _expression(items[: places[0]], by, column)
+        for place, end in zip(places, [*places[1:], len(items)], strict=True):
+            text += _pad(by + _BY) + _above(items[place], by + _BY) + _text(items[place : place + 1]) + " "
+            text += _expression(items[place + 1 : end], by + _BY, by + _BY + 1 + len(word))
+        return text
+    # 3. A comparison: on two lines, or with the group on its right on several.
+    for place in range(1, len(items)):
+        if any(f"{_words(items, place)} ".startswith(f"{one} ") for one in _COMPARED):
+            left, right = _expression(items[:place], by, column), items[place:]
+            line = _text(right)
+            if "\n" in left and _ends(left, len(line) + 1 + tail):
+                return f"{left} {line}"
+            if _fits(left, column, 16) and not _fits(line, by + _BY, tail) and isinstance(items[-1], Group):
+                return f"{left} {_each(right, by, column + len(left) + 1, tail)}"
+            return left + _pad(by + _BY) + _windowed(right, by + _BY, by + _BY, tail)
+    return _windowed(items, by, column, tail)
+
+
+def _ends(text: str, more: int) -> bool:
+    """Whether what follows goes on the last line of a text."""
+    last = text.rsplit("\n", 1)[-1]
+    return "\n" not in text or (len(last) + more <= WIDTH and last.lstrip().startswith(_ENDS))
+
+
+def _windowed(items: Items, by: int, column: int, tail: int) -> str:
+    """An expression that may be a window function: its window is on a second line, or on several."""
+    line = _text(items)
+    if _fits(line, column, tail):
+        return line
+    for place in _operators(items, "OVER")[:1]:
+        start = (
+            place
+            - (_words(items[:place]).endswith("IGNORE NULLS") or _words(items, place - 2).startswith("IGNORE")) * 2
+        )
+        left, right = _text(items[:start]), _text(items[start:])
+        if _fits(left, column) and _fits(right, by + _BY, tail):
+            return left + _pad(by + _BY) + right
+        left = _each(items[:start], by, column, 6)
+        at = len(left.rsplit("\n", 1)[-1]) + 1 + (0 if "\n" in left else column)
+        return f"{left} {_each(items[start:], by, at, tail)}"
+    return _each(items, by, column, tail)
+
+
+def _each(items: Items, by: int, column: int, tail: int) -> str:
+    """The items one after the other; a group that does not fit is on several lines."""
+    text = ""
+    for number, item in enumerate(items):
+        word = item.first
+        glue = " " if text and not word.glued and word.text != "," else ""
+        if text and word.above:
+            text, glue = text + _pad(by + _BY) + _above(item, by + _BY), ""
+        at = len(text.rsplit("\n", 1)[-1]) + (0 if "\n" in text else column) + len(glue)
+        rest = _text(items[number + 1 :])
+        text += glue + _group(item, by, at, tail + (len(rest) + 1 if rest and "\n" not in rest else 0))
+        if isinstance(item, Word) and item.beside and number + 1 < len(items):
+            text += _pad(by + _BY)
+    return text

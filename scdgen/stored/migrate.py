@@ -20,7 +20,6 @@ from scdgen.facts.history import Times
 from scdgen.facts.source import SourceRow
 from scdgen.model.registry import RECORDED, TRACKED, names_as_json
 from scdgen.model.spec import Spec
-from scdgen.sql.layout import named_as
 from scdgen.sql.zones import timestamp_literal
 
 ADOPT = "`scdgen run --adopt`"
@@ -116,11 +115,11 @@ def store_rows(spec: Spec, columns: Iterable[Target], named: Iterable[str], rows
         if name.lower() in known:
             values[column.name] = column.name
         elif recorded.get(name) == "from":  # before every run
-            values[column.name] = named_as(timestamp_literal("1970-01-01", "UTC"), column.name)
+            values[column.name] = f"{timestamp_literal('1970-01-01', 'UTC')} AS {column.name}"
         elif any(step.kind == "action" for step in steps):
             action = column.name
         elif found := [step.value for step in steps if step.kind == "update"]:
-            values[column.name] = named_as(found[0], column.name)
+            values[column.name] = f"{found[0]} AS {column.name}"
         elif column.required:
             raise UsageError(f"has no column '{name}', which does not follow from the others; add it")
         elif name in spec.columns:

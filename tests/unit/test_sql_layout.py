@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from scdgen.sql.pretty import WIDTH, pretty
+from scdgen.sql.layout import WIDTH, lay_out
 from scdgen.sql.tokens import tokens
 from tests.conftest import ROOT
 
@@ -24,7 +24,7 @@ def test_generated_files_are_laid_out() -> None:
     assert FILES
     for file in FILES:
         text = file.read_text()
-        assert pretty(text) == text, file
+        assert lay_out(text) == text, file
         assert max(map(len, text.splitlines())) <= WIDTH, file
 
 
@@ -40,8 +40,8 @@ def test_white_space_does_not_count(by: str) -> None:
             words.append(text[token.start : token.end + 1])
             start = token.end + 1
         changed = "".join(words) + "\n"
-        assert read(pretty(changed)) == read(text), file
-        assert "--" in text[1:] or pretty(changed) == text, file
+        assert read(lay_out(changed)) == read(text), file
+        assert "--" in text[1:] or lay_out(changed) == text, file
 
 
 @pytest.mark.parametrize(
@@ -57,15 +57,15 @@ def test_white_space_does_not_count(by: str) -> None:
 )
 def test_what_users_write_keeps_its_tokens(text: str) -> None:
     block = re.compile(r"/\*[^+].*?\*/")
-    assert read(pretty(text)) == read(text)
-    assert block.findall(pretty(text)) == block.findall(text)
-    assert pretty(pretty(text)) == pretty(text)
+    assert read(lay_out(text)) == read(text)
+    assert block.findall(lay_out(text)) == block.findall(text)
+    assert lay_out(lay_out(text)) == lay_out(text)
 
 
 def test_one_column_more_is_one_line_more() -> None:
     names = [f"a_column_with_a_long_name_{number}" for number in range(40)]
     before, after = (
-        pretty(f"SELECT {', '.join(listed)} FROM t;").splitlines()
+        lay_out(f"SELECT {', '.join(listed)} FROM t;").splitlines()
         for listed in (names, [*names[:20], "b", *names[20:]])
     )
     assert [line for line in after if line not in before] == ["    b,"]
@@ -78,7 +78,7 @@ RAISE_ERROR('A message that leaves not much room, so that the rest is on its own
 LEAD(CASE WHEN opens_a_version OR ends_the_version THEN the_time END) IGNORE NULLS OVER (PARTITION BY id ORDER BY at) AS c
 FROM t"""  # noqa: E501
     assert (
-        pretty(text)
+        lay_out(text)
         == """\
 SELECT
     CASE
