@@ -88,7 +88,7 @@ def test_simple_spec_has_no_unused_steps() -> None:
 def test_simple_merge_is_short() -> None:
     """The whole statement, for changes of one key without deletes."""
     text = (ROOT / "generated/crm.customer/merge.sql").read_text()
-    assert len(text[text.index("MERGE INTO") :].splitlines()) <= 102
+    assert len(text[text.index("MERGE INTO") :].splitlines()) <= 104
 
 
 @pytest.mark.parametrize("path", FILES, ids=[f"{path.parent.name}/{path.name}" for path in FILES])

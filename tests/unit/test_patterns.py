@@ -130,7 +130,7 @@ def test_plugin_check_is_rendered_and_reserved(plugged: None) -> None:
     assert queries.names == ("unique_key", "key_not_null", "name_given")
     assert queries.hints[-1] == "usually a form left blank"
     assert queries.rows[-1].endswith("FROM crm.t AS t\nWHERE t.name = ''")
-    assert "t.name = ''\n            AS _scd_name_given" in queries.counts
+    assert "t.name = '' AS _scd_name_given" in queries.counts
     assert "COUNT_IF(_scd_name_given) AS name_given" in queries.counts
     assert "-- a name is never empty.\n        'name_given', _scd_name_given\n" in render(spec).checks
     with pytest.raises(SpecError, match="the check 'name_given' is there already"):
