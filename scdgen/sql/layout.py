@@ -31,7 +31,7 @@ _SEPARATORS = (",", "AND")
 _OPENS = ("(", "SELECT", "DISTINCT", "SET", "WHERE", "ON", "WHEN", "HAVING")
 _CLOSES = (
     *(")", ";", "", "THEN", "FROM", "WHERE", "GROUP BY", "WINDOW", "ORDER BY", "DISTRIBUTE BY", "UNION"),
-    *("ROWS", "RANGE"),
+    *("ROWS", "RANGE", "WHEN", "HAVING", "LIMIT", "LATERAL"),
 )
 # A line that begins so ends an expression, so that what follows stays on it.
 _ENDS = (")", "END", "IGNORE NULLS", "OVER")
@@ -75,7 +75,7 @@ class Group:
 
     @property
     def upper(self) -> str:
-        """Return nothing: a group is no keyword."""
+        """Return nothing: a group has no keyword of its own."""
         return ""
 
     @property

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+import sqlglot
 
 from scdgen.sql.layout import WIDTH, lay_out
-from scdgen.sql.tokens import tokens
+from scdgen.sql.tokens import DIALECT, stray_comma, tokens
 from tests.conftest import ROOT
 
 FILES = sorted((ROOT / "generated").rglob("*.sql"))
@@ -60,6 +61,22 @@ def test_what_users_write_keeps_its_tokens(text: str) -> None:
     assert read(lay_out(text)) == read(text)
     assert block.findall(lay_out(text)) == block.findall(text)
     assert lay_out(lay_out(text)) == lay_out(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MERGE INTO t USING (SELECT a, FROM u) AS s ON t.a = s.a WHEN MATCHED AND THEN UPDATE SET a = s.a, "
+        "WHEN NOT MATCHED THEN INSERT (a,) VALUES (s.a,);",
+        "SELECT a, LAG(b,) OVER (PARTITION BY a, ORDER BY b, RANGE CURRENT ROW) FROM t, LATERAL VIEW EXPLODE(c) d AS e "
+        "WHERE AND a AND GROUP BY a, HAVING b AND ORDER BY a, LIMIT 1",
+    ],
+)
+def test_parts_may_be_left_out(text: str) -> None:
+    assert stray_comma(tokens(text)) is not None
+    found = lay_out(text)
+    assert stray_comma(tokens(found)) is None
+    sqlglot.parse(found, dialect=DIALECT, error_level=sqlglot.ErrorLevel.RAISE)
 
 
 def test_one_column_more_is_one_line_more() -> None:
