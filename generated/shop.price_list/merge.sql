@@ -19,8 +19,10 @@ SET VARIABLE _scd_taken_at = COALESCE(
 -- The batch affects no version that ended before this, so that Delta skips their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
-SET VARIABLE _scd_batch_from
-    = (SELECT LEAST(MIN(CAST(valid_from AS TIMESTAMP)), _scd_taken_at) FROM shop.price_list_extract);
+SET VARIABLE _scd_batch_from = (
+    SELECT LEAST(MIN(CAST(valid_from AS TIMESTAMP)), _scd_taken_at)
+    FROM shop.price_list_extract
+);
 
 MERGE INTO shop.price_list AS t USING (
     WITH source_rows AS (

@@ -21,8 +21,10 @@ SET VARIABLE _scd_last_run = COALESCE(
 -- The partitions of the batch's keys. The step "timeline" skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
 
-SET VARIABLE _scd_partitions_1
-    = (SELECT COLLECT_SET(CAST(substring(visitorCookieId, 1, 2) AS STRING)) FROM web.page_views);
+SET VARIABLE _scd_partitions_1 = (
+    SELECT COLLECT_SET(CAST(substring(visitorCookieId, 1, 2) AS STRING))
+    FROM web.page_views
+);
 
 MERGE INTO web.visitor_lookup_direct AS t USING (
     WITH source_rows AS (

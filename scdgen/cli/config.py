@@ -29,7 +29,7 @@ else:
 _FILES: dict[str, tuple[str, ...]] = {"scdgen.toml": (), "pyproject.toml": ("tool", "scdgen")}
 _LAST = ("remote", "warehouse", "conf", "quiet", "templates", "debug")  # in each --help
 OWN = frozenset(
-    {"check", "diff", "feed", "format", "from", "html", "infer", "limit", "out", "param", "plan", "run", "test", "to"}
+    {"check", "diff", "feed", "format", "from", "infer", "limit", "out", "param", "plan", "run", "test", "to"}
 )
 """Options that mean something else in another command, or have the name of one; no others have a variable for all."""
 _PLACES = "scdgen.places"  # in the context: (command, parameter) -> the file and the key that set it

@@ -35,7 +35,7 @@ _LONGEST_VALUE = 10_000  # characters
 
 
 @dataclass(frozen=True)
-class Page(Facts, template="show.html.j2"):
+class Page(Facts, template="show.html.j2", is_sql=False):
     """The facts that the page's template prints.
 
     ``counted`` is the number of keys and versions that are known now. ``limit`` is the number of rows at which reading

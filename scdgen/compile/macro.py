@@ -33,7 +33,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Macro(Facts, template="macro.sql.j2"):
+class Macro(Facts, template="macro.sql.j2", is_sql=False):
     """The file of a model. Its SQL is text that Jinja reads."""
 
     name: str

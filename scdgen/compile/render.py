@@ -68,7 +68,7 @@ class Compiler:
                 raise
             place = _place(facts.template, error)
             raise UsageError(f"{place}: {_what(error, facts)}; fix the template or leave out --templates") from error
-        return lay_out(text) if facts.template.endswith(".sql.j2") else text.rstrip() + "\n"
+        return lay_out(text) if facts.is_sql else text.rstrip() + "\n"
 
     def render_query(self, facts: Facts) -> str:
         """Render a single statement, without its semicolon."""

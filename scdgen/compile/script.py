@@ -17,7 +17,7 @@ _PARAM = "_scd_param_"  # a local variable has no qualifier, so that a column wo
 
 
 @dataclass(frozen=True)
-class Block(Facts, template="script.sql.j2"):
+class Block(Facts, template="script.sql.j2", is_sql=False):
     """A file as one script."""
 
     file: str | None

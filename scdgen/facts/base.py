@@ -30,11 +30,13 @@ class Facts:
 
     template: ClassVar[str]
     """The file, below the folder of templates."""
+    is_sql: ClassVar[bool] = True
+    """Whether its text is SQL, which is laid out."""
 
-    def __init_subclass__(cls, template: str | None = None) -> None:
+    def __init_subclass__(cls, template: str | None = None, is_sql: bool = True) -> None:
         """Bind the class to its template."""
         if template is not None:
-            cls.template = template
+            cls.template, cls.is_sql = template, is_sql
 
     @classmethod
     def like(cls: type[F], other: Facts) -> F:

@@ -89,7 +89,7 @@ Items = list[Item]
 
 
 def lay_out(text: str) -> str:
-    """Lay out the statements of a file; a block (BEGIN … END) stays as it is.
+    """Lay out the statements of a file.
 
     >>> print(lay_out("SELECT  a\\n FROM t ; -- all\\n-- Why.\\nSET VARIABLE b = (SELECT MIN(c)\\n FROM t) ;"), end="")
     SELECT a
@@ -100,8 +100,8 @@ def lay_out(text: str) -> str:
     """
     words, rest = _read(text)
     words = _drop_strays(words)
-    if not words or words[0].upper == "BEGIN":
-        return text
+    if not words:
+        return text.strip() + "\n"
     statements: list[list[Word]] = [[]]
     for word in words:
         statements[-1].append(word)
@@ -162,8 +162,10 @@ def _nest(words: Iterator[Word], opened: str = "") -> Items:
         is_name = word.text != "(" and bool(items) and items[-1].upper in (".", "AS")  # such as a column `end`
         if word.upper in ("(", "CASE") and not is_name:
             inner = _nest(words, word.upper)
-            last = inner.pop() if inner else Word("")
-            items.append(Group(word, inner, last.first))
+            if inner and inner[-1].upper == (")" if word.text == "(" else "END"):
+                items.append(Group(word, inner, inner.pop().first))
+            else:  # never closed, which the gate refuses
+                items += [word, *inner]
             continue
         items.append(word)
         if (opened, word.upper) in (("(", ")"), ("CASE", "END")) and not is_name:
@@ -247,6 +249,10 @@ def _statement(items: Items, by: int = 0) -> str:
         return _merge(items)
     if first.startswith("CREATE"):
         return _create(items)
+    if first.startswith("SET"):
+        place = _find(items, "=") + 1
+        head = _text(items[:place])
+        return f"{head} {_expression(items[place:], by, len(head) + 1, 1)}"
     if not first.startswith(("SELECT", "FROM")) and first:
         return _expression(items, by, by)
     text = ""
@@ -392,7 +398,7 @@ def _group(group: Item, by: int, column: int = 0, tail: int = 0, broken: bool = 
 
 def _rows(parts: list[Items], by: int) -> list[Items]:
     """The arguments of STACK, which begin with the number of its rows, as a line for each row."""
-    count = int(parts[0][0].upper) if len(parts[0]) == 2 and parts[0][0].upper.isdigit() else 0
+    count = int(parts[0][0].upper) if parts and len(parts[0]) == 2 and parts[0][0].upper.isdigit() else 0
     if not count or (len(parts) - 1) % count:
         return parts
     size = (len(parts) - 1) // count

@@ -146,7 +146,7 @@ def test_custom_template_is_validated(spec: Spec, tmp_path: Path) -> None:
     template = tmp_path / "check_all.sql.j2"
     template.write_text("SELECT 0 AS unique_key, 0 AS key_not_null FROM {{ ctx.target }};\n")
     queries = check_all(spec, Compiler(str(tmp_path)))
-    assert queries.counts == "SELECT 0 AS unique_key, 0 AS key_not_null FROM crm.t"
+    assert queries.counts == "SELECT 0 AS unique_key, 0 AS key_not_null\nFROM crm.t"
     assert (queries.names, len(queries.rows)) == (("unique_key", "key_not_null"), 2)
     template.write_text("{{ ctx.nothing }}\n")
     with pytest.raises(UsageError, match=r"check_all\.sql\.j2"):

@@ -278,7 +278,7 @@ def test_odd_names_are_escaped_in_markdown(capsys: pytest.CaptureFixture[str], t
         "\n| ```columns.*.from: city: town; bucket: id % 3; a`b: `x``y` \\|\\| '\\|'``` | The value of the column"
         in out
     )
-    assert out.startswith("# `crm.customer`\n") and out.rstrip().endswith("```")
+    assert out.startswith("# `crm.customer`\n") and out.rstrip().endswith(" |")
 
 
 def test_no_text_of_a_spec_is_markup_in_markdown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
