@@ -370,7 +370,11 @@ def test_wrong_sql_of_a_case_leaves_the_others(what: str, tmp_path: Path, capsys
 
 
 def test_wrong_name_of_a_table_leaves_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = [{"tables": {'a"b': "id\n1"}}, {"schemas": {'a"b': "id int"}}, {"batches": [{"tables": {'a"b': "id\n1"}}]}]
+    given: list[dict[str, Any]] = [
+        {"tables": {'a"b': "id\n1"}},
+        {"schemas": {'a"b': "id int"}},
+        {"batches": [{"tables": {'a"b': "id\n1"}}]},
+    ]
     status, shown = play_cases(tmp_path, [*given, {}], capsys)
     assert shown.count("'a\"b' holds a quote, or a space next to a dot; remove it") == 3
     assert (status, "3 failed, 1 passed" in shown) == (2, True), shown
