@@ -163,7 +163,7 @@ def check_steps(spec: Spec) -> None:
             assert step.comment and f"-- {step.comment}" == comment.strip()
     actions = re.findall(r"\bTHEN\s+(UPDATE|DELETE|INSERT)\b", script.text)
     assert [step.name.split()[-1] for step in of_merge if step.name.startswith("WHEN ")] == actions
-    before = re.findall(r"^(SET VARIABLE .*?)(?: =)|^(CREATE .*?)(?: USING| \()", script.text, re.MULTILINE)
+    before = re.findall(r"^(SET VARIABLE .*?)(?:\s+=)|^(CREATE .*?)(?: USING| \()", script.text, re.MULTILINE)
     assert [step.name for step in found[: -len(of_merge)]] == ["".join(names) for names in before]
     text, markdown = bare(as_text(spec, script)), as_markdown(spec, script)
     for step in found:
@@ -272,7 +272,7 @@ def test_odd_names_are_escaped_in_markdown(capsys: pytest.CaptureFixture[str], t
         "\n| ```columns.*.from: city: town; bucket: id % 3; a`b: `x``y` \\|\\| '\\|'``` | The value of the column"
         in out
     )
-    assert out.startswith("# `crm.customer`\n") and out.rstrip().endswith("```")
+    assert out.startswith("# `crm.customer`\n") and out.rstrip().endswith("`` |")
 
 
 def test_no_text_of_a_spec_is_markup_in_markdown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
