@@ -11,11 +11,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import indent
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from ruamel.yaml import YAML
 
 from scdgen.cli.main import main
@@ -127,6 +128,8 @@ class Case(_Model):
 
     name: str
     spec: str | None = None
+    swap: dict[str, str | None] = Field(default_factory=dict)
+    more: str = ""
     files: dict[str, File | None] = Field(default_factory=dict)
     given: tuple[str, ...] = ()
     command: str = "validate spec.yml"
@@ -179,7 +182,24 @@ class Group(_Model):
     files: dict[str, File | None] = Field(default_factory=dict)
     given: tuple[str, ...] = ()
     schema_name: str = Field(default="", alias="schema")
+    spec: str = ""
     cases: tuple[Case, ...]
+
+    @field_validator("cases")
+    @classmethod
+    def _whole_specs(cls, cases: tuple[Case, ...], group: ValidationInfo) -> tuple[Case, ...]:
+        """Give a case that changes lines of the group's spec the whole text."""
+        base = group.data.get("spec", "")
+        changed = {case.name: {"spec": swapped(base, case)} for case in cases if case.swap or case.more}
+        return tuple(case.model_copy(update=changed.get(case.name)) for case in cases)
+
+
+def swapped(base: str, case: Case) -> str:
+    """The spec of a group with the lines that the case has instead, or more."""
+    lines = base.splitlines()
+    assert {line.strip() for line in lines} >= case.swap.keys(), case.name
+    kept = [(line, case.swap.get(line.strip(), line.strip())) for line in lines]
+    return "".join(indent(f"{new}\n", line[: -len(line.lstrip())]) for line, new in kept if new is not None) + case.more
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from tests.conftest import ROOT
 pytestmark = pytest.mark.verify
 
 SPECS = find_specs([ROOT / "specs"])
-GOLDEN = sorted((ROOT / "tests/cases/notebook").glob("*.sql"))
 ORDER = ["create", "infer", "merge", "checks", "views", "lookups"]
 
 
@@ -66,19 +65,11 @@ def test_cells_are_the_files(path: Path) -> None:
     holds(load_spec(path))
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=[path.stem for path in GOLDEN])
-def test_notebook_is_the_expected_file(path: Path) -> None:
-    spec = f"specs/{path.stem}.yml"
-    again = f"run: scdgen generate {spec} --format notebook, and put its notebook.sql to {path.relative_to(ROOT)}"
-    assert made(load_spec(ROOT / spec).placed_at(spec)) == path.read_text(), again
-
-
-def test_expected_files_exist() -> None:
-    assert [path.stem for path in GOLDEN] == ["customer_full", "product_price"]
-
-
 def test_markdown_cells() -> None:
-    markdown, scripts = read(made(load_spec(ROOT / "specs/customer_full.yml").placed_at("specs/customer_full.yml")))
+    text = made(load_spec(ROOT / "specs/customer_full.yml").placed_at("specs/customer_full.yml"))
+    assert text.startswith("-- Databricks notebook source\n-- MAGIC %md\n-- MAGIC # `crm.customer_full`\n-- MAGIC\n")
+    assert text.count("\n\n-- COMMAND ----------\n\n") == text.count("-- COMMAND") and "\n\n\n" not in text
+    markdown, scripts = read(text)
     assert markdown == [
         [
             "# `crm.customer_full`",
@@ -134,11 +125,6 @@ def test_description_cannot_end_its_cell() -> None:
     assert "``-- COMMAND ---------- a `b` # c <i>d</i>``" in read(made(spec))[0][0]
 
 
-def test_template_without_blank_lines_gives_one_cell_per_script(tmp_path: Path) -> None:
-    text = "CREATE VIEW crm.v AS SELECT 1 AS a; CREATE VIEW crm.v AS SELECT 2 AS b;\n"
-    assert read(render_notebook(*with_template(tmp_path, text)))[1]["views"] == [text.rstrip("\n")]
-
-
 def run(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as stopped:
         main([str(arg) for arg in args])
@@ -192,7 +178,7 @@ def test_edited_cell_is_found_with_and_without_the_option(
     right = file.read_text()
     file.write_text(right.replace("WHEN MATCHED THEN", "WHEN MATCHED AND TRUE THEN"))
     status, diff, err = run(capsys, "generate", spec, "--out", out, mode, *more)
-    assert status == 1 and "-WHEN MATCHED AND TRUE THEN\n+WHEN MATCHED THEN\n" in diff
+    assert status == 1 and "\n-WHEN MATCHED AND TRUE THEN UPDATE" in diff and "\n+WHEN MATCHED THEN UPDATE" in diff
     assert f"{file} (on disk)" in diff and "1 generated file differs" in err
     if mode == "--diff":
         assert "crm.customer: no option that stored rows depend on has changed" in diff
