@@ -31,7 +31,6 @@ ROWS = 50_000  # maximum number of rows to guess from
 CORRUPT = "_corrupt_record"  # Spark's column with the lines that it cannot read
 MONEY = "DECIMAL(18, 2)"  # of numbers that all have two digits behind the point
 CENTS = r"^[+-]?[0-9]{1,16}[.][0-9][0-9]$"
-MAP_KEYS = 12  # minimum number of different keys of objects that are taken for a map
 _RENAMED = {"valid_from": "version_from", "valid_to": "version_to", "is_current": "is_open_version"}
 _CHANGED = re.compile(r"updat|modif|chang", re.IGNORECASE)
 _EFFECTIVE = re.compile(r"^(effective|valid_?from|as_?of|event|commit)|^(ts|at|date|time|timestamp)$", re.IGNORECASE)
@@ -83,8 +82,7 @@ class Seen:
     """A column of a source: its name, its Spark type in upper case, and the values that were read.
 
     ``read`` is the expression that gives the column in this type, if it is not the column itself. ``moments`` are the
-    expressions that read text or whole numbers as a timestamp: one, or two if day and month are ambiguous. ``keys`` is
-    the number of different keys of objects that are taken for a map.
+    expressions that read text or whole numbers as a timestamp: one, or two if day and month are ambiguous.
     """
 
     name: str
@@ -93,7 +91,6 @@ class Seen:
     read: str | None = None
     moments: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
-    keys: int = 0
 
 
 @dataclass(frozen=True)
@@ -163,51 +160,18 @@ def _read_json(spark: SparkSession, path: str, found: files.Files, where: str) -
     if rows.columns:  # a line null is a row of NULLs
         rows = rows.dropna(how="all")
     listed = rows.limit(ROWS + 1).collect() if rows.columns else []
-    # Objects with many keys may be maps.
-    guessed = [
-        # The rows in a change feed are rows of a table, whatever is NULL in them.
-        (f.dataType, 0)
-        if f.name in {"before", "after"} and {"op", "op_type"} & set(rows.columns)
-        else guess_maps(f.dataType, [row[place] for row in listed])
-        for place, f in enumerate(rows.schema.fields)
-    ]
-    fields = [(name, type_of(kind)) for name, (kind, _) in zip(rows.columns, guessed, strict=True)]
+    fields = [(field.name, type_of(field.dataType)) for field in rows.schema.fields]
     sample = build_sample(fields, listed, path, "json")
-    keys = {name: number for name, (_, number) in zip(rows.columns, guessed, strict=True)}
-    columns = tuple(replace(column, keys=keys[column.name]) for column in sample.columns)
-    known = {column.name for column in columns}
+    known = {column.name for column in sample.columns}
     shape = [(name, data_type(kind)) for name, kind in fields if name in known]
     nested = any("<" in kind for _, kind in shape)
-    return replace(sample, columns=columns, options=tuple(options.items()), shape=tuple(shape) if nested else ())
+    return replace(sample, options=tuple(options.items()), shape=tuple(shape) if nested else ())
 
 
 def type_of(kind: Any) -> str:
     """Return the text of a type of Spark's; the text that Spark gives has no backticks around a field such as zh-CN."""
     nested = kind.jsonValue()
     return read_json_type(nested).render() if isinstance(nested, dict) else str(kind.simpleString())
-
-
-def guess_maps(kind: Any, values: Iterable[Any]) -> tuple[Any, int]:
-    """Return a type of Spark's with a map for each struct that is one, and the most keys of these, or 0.
-
-    Spark infers a field for each key of any object. They are the keys of a map if there are at least ``MAP_KEYS``, all
-    with values of one type, and the objects have less than half of them on average.
-    """
-    from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
-
-    given = [value for value in values if value is not None]
-    if isinstance(kind, ArrayType):
-        inner, keys = guess_maps(kind.elementType, itertools.chain.from_iterable(given))
-        return ArrayType(inner), keys
-    if not isinstance(kind, StructType):
-        return kind, 0
-    size = len(kind.fields)
-    used = sum(value is not None for row in given for value in row)
-    if size >= MAP_KEYS and len({f.dataType for f in kind.fields}) == 1 and 2 * used < size * len(given):
-        return MapType(StringType(), kind.fields[0].dataType), size
-    inside = [guess_maps(f.dataType, [row[place] for row in given]) for place, f in enumerate(kind.fields)]
-    fields = [StructField(f.name, inner) for f, (inner, _) in zip(kind.fields, inside, strict=True)]
-    return StructType(fields), max((keys for _, keys in inside), default=0)
 
 
 def refuse_excels_line(found: files.Files) -> None:
@@ -408,10 +372,7 @@ def draft_from_sample(
             draft.note(f"Guessed from the values: {form}.{_describe_century(c, c.read)}", "columns", c.name)
         elif len(c.patterns) > 1:
             draft.note(f"{_describe_order(c)}; choose with --date-format.", "columns", c.name)
-        if c.keys:
-            said = f"{c.keys} keys that differ from object to object, all with values of one type, are a map"
-            draft.note(f"Guessed from the values: {said}.", "columns", c.name)
-        elif doubtful := _find_data_names(parse_type(c.type), quote_column(c.name)):
+        if doubtful := _find_data_names(parse_type(c.type), quote_column(c.name)):
             place, name, kind = doubtful
             what = f"If the names in {place}, such as {name}, are data: write map<string, {kind}> for its struct"
             draft.note(

@@ -18,7 +18,6 @@ from scdgen.init.data import (
     find_forms,
     guess_deletes,
     guess_keys,
-    guess_maps,
     guess_period,
     guess_sequence,
     guess_time,
@@ -406,23 +405,6 @@ def test_period_without_a_start_is_none() -> None:
         UsageError, match=r"^a\.csv: no two columns say from when to when a row was valid; name them as"
     ):
         drafted({**CHANGES, "changed_at": ("13/02/2024",) * 3}, "versions")
-
-
-def test_objects_with_different_keys_are_a_map() -> None:
-    types = pytest.importorskip("pyspark.sql.types")
-    names = [f"k{place}" for place in range(30)]
-    kind = types.StructType([types.StructField(name, types.LongType()) for name in names])
-    sparse = [tuple(1 if place % 10 == row else None for place in range(30)) for row in range(10)]
-    assert guess_maps(kind, sparse) == (types.MapType(types.StringType(), types.LongType()), 30)
-    assert guess_maps(types.ArrayType(kind), [sparse, None])[0].elementType == guess_maps(kind, sparse)[0]
-    outer = types.StructType([types.StructField("in", kind), types.StructField("id", types.LongType())])
-    assert guess_maps(outer, [(row, 1) for row in sparse])[0]["in"].dataType == guess_maps(kind, sparse)[0]
-    assert guess_maps(kind, [(1,) * 30] * 3) == (kind, 0), "every object has all keys"
-    assert guess_maps(kind, []) == (kind, 0)
-    mixed = types.StructType([*kind.fields[:-1], types.StructField("x", types.StringType())])
-    assert guess_maps(mixed, sparse) == (mixed, 0), "values of two types"
-    few = types.StructType(kind.fields[:5])
-    assert guess_maps(few, [row[:5] for row in sparse]) == (few, 0)
 
 
 def test_names_that_may_be_data_are_said() -> None:
