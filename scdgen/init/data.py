@@ -22,7 +22,7 @@ from scdgen.files.objects import is_array
 from scdgen.init.draft import Draft, quote_column, set_option, to_option, warn_of_load_time
 from scdgen.init.guess import is_load_time
 from scdgen.sql.dates import find_epoch, find_order, find_patterns, read_by, require_reads
-from scdgen.sql.types import Type, data_type, parse_type, read_json_type
+from scdgen.sql.types import data_type, read_json_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -372,30 +372,10 @@ def draft_from_sample(
             draft.note(f"Guessed from the values: {form}.{_describe_century(c, c.read)}", "columns", c.name)
         elif len(c.patterns) > 1:
             draft.note(f"{_describe_order(c)}; choose with --date-format.", "columns", c.name)
-        if doubtful := _find_data_names(parse_type(c.type), quote_column(c.name)):
-            place, name, kind = doubtful
-            what = f"If the names in {place}, such as {name}, are data: write map<string, {kind}> for its struct"
-            draft.note(
-                f"{what}, here and in source.schema; a struct leaves out names that come later.", "columns", c.name
-            )
     if pattern == "scd2" and meant != "versions":
         leave_load_times_untracked(draft, own)
     put_history(draft, pattern)
     return draft
-
-
-def _find_data_names(kind: Type, place: str) -> tuple[str, str, str] | None:
-    """Return a struct whose names look like data, as zh-CN does: its place, the name, and the type of its fields."""
-    for name, inside in kind.inside:
-        if (
-            kind.name.lower() == "struct"
-            and not re.fullmatch(r"[^\W\d]\w*", name)
-            and len({of for _, of in kind.inside}) == 1
-        ):
-            return place, name, to_option(inside.render())
-        if found := _find_data_names(inside, f"{place}.{quote_column(name)}" if name else place):
-            return found
-    return None
 
 
 def leave_load_times_untracked(draft: Draft, columns: Sequence[Seen]) -> None:

@@ -407,20 +407,6 @@ def test_period_without_a_start_is_none() -> None:
         drafted({**CHANGES, "changed_at": ("13/02/2024",) * 3}, "versions")
 
 
-def test_names_that_may_be_data_are_said() -> None:
-    kind = "STRUCT<aka: ARRAY<STRING>, loc: STRUCT<`ja-JP`: STRING, fr: STRING>>"
-    columns = (Seen("id", "BIGINT", (1, 2)), Seen("aliases", kind, (None, None)))
-    text = draft_from_sample(Sample("a.json", "json", columns, 2, True), None, "scd2", "snapshot", ["id"], {}).text()
-    said = " ".join(text.replace("# ", "").split())
-    assert "If the names in aliases.loc, such as ja-JP, are data: write map<string, string> for its struct" in said
-    plain = (
-        columns[0],
-        Seen("aliases", "STRUCT<`a b`: STRING, loc: STRUCT<ja: STRING, fr: STRING>, n: INT>", (None,) * 2),
-    )
-    text = draft_from_sample(Sample("a.json", "json", plain, 2, True), None, "scd2", "snapshot", ["id"], {}).text()
-    assert "are data" not in text
-
-
 def test_struct_with_a_field_that_needs_quotes_is_kept() -> None:
     types = pytest.importorskip("pyspark.sql.types")
     text = types.StringType()
