@@ -131,7 +131,6 @@ def read_sample(
             return _read_json(spark, path, found, where)
         if found.kind != "csv":
             return _read_rows(spark.read.format(found.kind).load(where), path, found.kind, {})
-        refuse_excels_line(found)
         # Options of the command line win over those that were found.
         dialect = {**find_options(found), **found.given}
         reader = spark.read.options(**{"header": "true", "escape": '"', "multiLine": "true", **dialect})
@@ -172,14 +171,6 @@ def type_of(kind: Any) -> str:
     """Return the text of a type of Spark's; the text that Spark gives has no backticks around a field such as zh-CN."""
     nested = kind.jsonValue()
     return read_json_type(nested).render() if isinstance(nested, dict) else str(kind.simpleString())
-
-
-def refuse_excels_line(found: files.Files) -> None:
-    """Raise :class:`UsageError` for Excel's line ``sep=;``, which Spark takes for the header of the draft's path."""
-    for file in found.local:
-        if found.dialect(file).skips:
-            what = "the line is for Excel alone; take it out (`scdgen run --source` reads it all the same)"
-            raise UsageError(f"{file}:1: {what}")
 
 
 def find_options(found: files.Files) -> dict[str, str]:

@@ -23,7 +23,7 @@ from scdgen.files.dialect import open_text
 from scdgen.files.errors import find_uneven
 from scdgen.files.objects import is_array
 from scdgen.files.read import csv_heads
-from scdgen.init.data import CENTS, MONEY, ROWS, Sample, build_sample, find_options, refuse_excels_line
+from scdgen.init.data import CENTS, MONEY, ROWS, Sample, build_sample, find_options
 from scdgen.sql.types import data_type, struct_type
 
 MOST_BYTES = 64 << 20  # of a file that Python reads; Spark is faster for a larger one
@@ -42,13 +42,12 @@ Rows = list[Sequence[Any]]
 def read_local(path: str, options: Mapping[str, str]) -> Sample | None:
     """Read a local file; ``None`` if only Spark can read it, or can say what is wrong with it.
 
-    ``options`` are those of Spark's CSV reader. Raises :class:`UsageError` for a CSV that a draft's path cannot read,
-    and :class:`DataError` for one that a run refuses for its header or for the number of cells in a row.
+    ``options`` are those of Spark's CSV reader. Raises :class:`UsageError` for a CSV whose header was not split, and
+    :class:`DataError` for one that a run refuses for its header or for the number of cells in a row.
     """
     found = replace(files.find(path), given=options)
     if found.kind == "csv":
         # Spark would drop cells, and name columns apart.
-        refuse_excels_line(found)
         _refuse_uneven(found)
     if len(found.local) != 1 or found.folder or found.kind not in {"csv", "json"} or options.keys() - _PYTHON:
         return None
