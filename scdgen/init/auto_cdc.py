@@ -6,12 +6,11 @@ Each clause is mapped, or listed as not mapped in a comment.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from scdgen import sql
 from scdgen.errors import UsageError, nearest
@@ -62,7 +61,8 @@ def draft_from_auto_cdc(path: Path, text: str, name: str | None, target: str | N
     _put_columns(draft, flows, table, given)
     _put_times(draft, named, table, given)
     _put_rules(draft, flows)
-    _put_table(draft, table)
+    if table.left_out:
+        draft.left_out.append(f"of the table: {', '.join(table.left_out)}; see table and expectations in a spec")
     return draft
 
 
@@ -395,33 +395,3 @@ def _warn_of_sync_times(draft: Draft, first: Flow) -> None:
         if tracked and name not in draft.options["keys"] and is_load_time(name):
             why = "its name is that of a time of loading; if it changes with every load, each load opens a version"
             draft.warnings.append(f"columns: {name}: {why}. Write track: false, or leave it out")
-
-
-def _put_table(draft: Draft, table: TargetTable) -> None:
-    """Write what the statement of the table says about its storage and its rows."""
-    columns = {name.lower() for name in draft.options["columns"]}
-    for option, value in table.table.items():
-        # An option may name a column that the draft does not have.
-        named = value if option != "properties" else []
-        if {str(name).lower() for name in named} <= columns:
-            draft.put(f"table.{option}", value)
-        else:
-            draft.left_out.append(f"{option}: {', '.join(map(str, value))}: not all are columns of the draft")
-    rules = []
-    for rule in table.expectations:
-        # Take a rule only if the draft has all columns that it reads.
-        if {name.lower() for name in _columns_of(rule["expect"])} <= columns:
-            rules.append(rule)
-        else:
-            draft.left_out.append(f"{rule['name']}: EXPECT ({rule['expect']}) reads more than the columns of the draft")
-    if rules:
-        draft.put("expectations", rules)
-    draft.left_out += table.left_out
-
-
-def _columns_of(text: str) -> Iterator[str]:
-    """Return the columns that a condition names; one that cannot be read names something that no table has."""
-    try:
-        yield from (column.name for column in sqlglot.parse_one(text, dialect=DIALECT).find_all(exp.Column))
-    except SqlglotError:
-        yield text
