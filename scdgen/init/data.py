@@ -337,10 +337,6 @@ def draft_from_sample(
         meant = feed or _guess_feed(draft, sample, free, time, pattern)
         said = "a column marks deletes" if time is None else f"{time.name} says when a row changed"
     draft.put("source.feed", meant, f"Guessed: {said}." if feed is None else None)
-    considered = [c.name for c in free if _is_moment(c)] if meant == "snapshot" and time is None else []
-    if considered:
-        what = f"nothing shows that {' or '.join(considered)} moves when and only when a row changes"
-        draft.note(f"No effective_at: {what}.", "source", "feed")
     # 4. Write the options that take columns, which are then no columns of the table.
     if meant == "versions":
         beside = _put_period(draft, sample, free, period)
@@ -460,10 +456,6 @@ def _put_meanings(
         note = f"{said}{stays} keeps it, so it is not among the columns.{_describe_century(time, read)}"
         draft.put("source.effective_at", read, note)
         used.append(time)
-        if empty := time.values.count(None):
-            why = f"is NULL in {empty} of the rows, which a run refuses"
-            how = "Write coalesce with another time, or bad_rows: skip"
-            draft.warnings.append(f"effective_at {time.name}: {why}. {how}")
         warn_of_load_time(draft, "effective_at", time.name)
         if pattern == "scd1":
             draft.put("updated_at", time.name, "The order of changes across batches.")
@@ -557,7 +549,10 @@ def _read_moment(draft: Draft, column: Seen) -> str:
 def put_likely_keys(
     draft: Draft, sample: Sample, columns: Sequence[Seen], beside: Sequence[Seen], keys: Sequence[str], entity: str
 ) -> None:
-    """Write the keys, with a comment on whether they are unique in the rows that were read."""
+    """Write the keys; guessed ones have a comment on whether they are unique in the rows that were read."""
+    if keys:
+        draft.put("keys", list(keys))
+        return
     feed = draft.options["source"]["feed"]
     # In changes and versions, a key is unique only together with its time.
     timed = [] if feed == "snapshot" else list(beside[:1] if feed == "versions" else beside)
@@ -568,19 +563,6 @@ def put_likely_keys(
     timed = [c for c in timed if marks is None or c != marks[0]]
     read = f"in all {sample.rows} rows" if sample.whole else f"in the first {sample.rows} rows"
     together = f" together with {' and '.join(c.name for c in timed)}" if timed else ""
-    # Take given keys as they are, and only tell if they are not unique.
-    if keys:
-        places = [c.name for c in [*columns, *beside]]
-        rows = list(zip(*(make_hashable(c.values) for c in [*columns, *beside]), strict=True))
-        rows = [row for place, row in enumerate(rows) if place not in set(gone)]
-        twice = count_shared(rows, [places.index(name) for name in [*keys, *(c.name for c in timed)]])
-        empty = [name for name in keys if any(row[places.index(name)] is None for row in rows)]
-        nulls = [f"{name} is NULL in {sum(row[places.index(name)] is None for row in rows)}" for name in empty]
-        wrong = [f"not unique{together} {read}: {twice} repeat a key"] if twice else []
-        wrong += [f"{' and '.join(nulls)} of the rows, which a run refuses"] if nulls else []
-        note = f"Check this: {'; '.join(wrong)}." if wrong else None
-        draft.put("keys", list(keys), note)
-        return
     found = guess_keys(columns, timed, gone, entity)
     if found is None and draft.questions:  # the time of a change may be one of the dates
         dates = [c for c in columns if _is_moment(c)]
@@ -754,12 +736,6 @@ def warn_of_truncates(draft: Draft, operations: Iterable[Any], pattern: str) -> 
 def find_before_images(column: Seen) -> tuple[str, ...]:
     """The values that mark the row before an update, which is not a change."""
     return tuple(sorted({str(v) for v in column.values if str(v).lower() in {"update_preimage", "-u"}}))
-
-
-def count_shared(rows: Sequence[tuple[Any, ...]], places: Sequence[int]) -> int:
-    """Count the distinct rows beyond the first of each combination of values at ``places``."""
-    different = set(rows)
-    return len(different) - len({tuple(row[place] for place in places) for row in different})
 
 
 @dataclass(frozen=True)

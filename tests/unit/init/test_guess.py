@@ -61,17 +61,6 @@ def test_column_with_nulls_is_not_a_time() -> None:
     assert guess_time([dated, nullable, starts], "changes") == starts
 
 
-def test_chosen_time_with_nulls_is_warned_of() -> None:
-    columns = (
-        Seen("id", "INT", (1, 2)),
-        Seen("name", "STRING", ("a", "b")),
-        Seen("updated_at", "TIMESTAMP", (1, None)),
-    )
-    sample = Sample("a.c", None, columns, 2, True)
-    text = draft_from_sample(sample, "a.b", "scd2", None, ["id"], {}, effective_at="updated_at").text()
-    assert "effective_at updated_at: is NULL in 1 of the rows, which a run refuses. Write coalesce" in text
-
-
 @pytest.mark.parametrize("name", ["lsn", "seq", "sequence_no", "change_id", "_commit_version", "ts_ms", "offset"])
 def test_sequence_column_is_guessed(name: str) -> None:
     assert guess_sequence([Seen("no", "INT"), Seen(name, "BIGINT", (1, 2))]) == Seen(name, "BIGINT", (1, 2))
@@ -144,7 +133,6 @@ def test_rows_that_are_left_out_do_not_count_for_the_keys() -> None:
         text = draft_from_sample(sample, "a.b", "scd2", None, keys, {}).text()
         spec = load_spec_text(text)
         assert (spec.keys, spec.source.where) == (("id",), "op NOT IN ('-U', 'TRUNCATE')")
-        assert "not unique" not in text
         assert "rows of a TRUNCATE (1); the versions before them stay open" in text
 
 
@@ -492,8 +480,6 @@ def test_attribute_of_an_extract_is_not_the_time_of_a_change() -> None:
         draft_dated(ACCOUNTS)
     text = draft_dated(ACCOUNTS, "snapshot")
     assert load_spec_text(text).source.effective_at is None
-    assert "  # No effective_at: nothing shows that opened_on moves when and only when a row changes.\n" in text
-    assert "No effective_at" not in draft_dated({**ACCOUNTS, "changed_on": ("2024-01-01", "2024-01-02")}, "snapshot")
 
 
 @pytest.mark.parametrize(

@@ -48,22 +48,10 @@ def test_draft_from_csv_snapshot(here: Called) -> None:
     assert "# Guessed: unique in all 4 rows.\n" in out
     status, _, err = here("init", "--from", "people.csv", "--feed", "changes")
     assert status == 2 and "give --effective-at COLUMN (dates: birth_date)" in err
-    status, out, _ = here("init", "--from", "people.csv", "--keys", "name", "--feed", "snapshot")
-    assert status == 0 and "# Check this: not unique in all 4 rows: 2 repeat a key.\n" in out
     assert (
         here("init", "--from", "people.csv", "--keys", "nam")[2]
         == "people.csv: has no column 'nam'; did you mean 'name'?\n"
     )
-
-
-def test_given_keys_that_are_null_are_told(here: Called) -> None:
-    """A run refuses such rows; that they repeat a key is not what is wrong with them."""
-    Path("tags.csv").write_text("kind,subtag,tag\nlanguage,aa,\nredundant,,az-Arab\nredundant,,az-Cyrl\n")
-    status, out, _ = here("init", "--from", "tags.csv", "--keys", "kind,subtag", "--feed", "snapshot")
-    refuses = "subtag is NULL in 2 of the rows, which a run refuses"
-    assert status == 0 and f"# Check this: not unique in all 3 rows: 1 repeat a key; {refuses}.\n" in out
-    status, out, _ = here("init", "--from", "tags.csv", "--keys", "kind,tag", "--feed", "snapshot")
-    assert status == 0 and "# Check this: tag is NULL in 1 of the rows, which a run refuses.\n" in out
 
 
 def test_dbt_draft_takes_columns_from_data(here: Called) -> None:
