@@ -61,8 +61,6 @@ def put_source(draft: Draft, pipeline: Pipeline, place: str, flow: Flow) -> None
     if flow.once:
         again = "each run is a batch" if not inline else f"scdgen run --feed {place.split('.')[1]}, once"
         draft.left_out.append(f"{flow.label(Clause.ONCE)}: {again}")
-    if flow.comment:
-        draft.left_out.append("COMMENT: the text on a flow; a table has description")
 
 
 def _put_relation(draft: Draft, pipeline: Pipeline, flow: Flow, put: _Put, clause: Clause = Clause.FROM) -> None:

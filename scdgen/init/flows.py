@@ -80,8 +80,6 @@ class Flow:
     """The name of the Python function that gives the snapshots, instead of a ``FROM SNAPSHOT``."""
     once: bool = False
     """Whether it runs only once, as a backfill does."""
-    comment: bool = False
-    """Whether it has a ``COMMENT`` of its own."""
 
     @property
     def is_snapshot(self) -> bool:

@@ -102,7 +102,7 @@ class _File:
         """Return a literal, or what the names of constants in it stand for; ``None`` if only a run would know."""
         try:
             return self._value(node)
-        except (_UnknownError, RecursionError, TypeError):
+        except (_UnknownError, RecursionError):
             return None
 
     def _value(self, node: ast.expr) -> Any:
@@ -115,8 +115,6 @@ class _File:
                 return self._values[name]
             case ast.List(items) | ast.Tuple(items):
                 return [self._value(item) for item in items]
-            case ast.Dict(keys, values):
-                return {self._value(key): self._value(item) for key, item in zip(keys, values, strict=True) if key}
             case ast.JoinedStr(parts):
                 return "".join(str(self._value(part)) for part in parts)
             case ast.FormattedValue(inner, -1, None):

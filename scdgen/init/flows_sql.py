@@ -29,7 +29,7 @@ _TABLE_CLAUSES = (
     "DEFAULT COLLATION", "LOCATION",
 )  # fmt: skip
 _FLOW = re.compile(
-    rf"(?:CREATE FLOW (?P<name>{NAME})(?P<comment> COMMENT (?:'[^']*'|\"[^\"]*\"))? AS )?"
+    rf"(?:CREATE FLOW (?P<name>{NAME})(?: COMMENT (?:'[^']*'|\"[^\"]*\"))? AS )?"
     rf"(?:AUTO CDC|APPLY CHANGES)(?P<once> ONCE)? INTO (?P<target>{NAME})",
     re.IGNORECASE,
 )
@@ -148,10 +148,7 @@ def _read_flow(file: str, text: str, read: Sequence[Token]) -> Flow:
         raise SpecError([Problem(file, place.line, 1, f"is not a flow of AUTO CDC that can be read; {_GIVE}")])
     clauses, places = _read_clauses(file, text, read, starts)
     name = sql.unquote(begin["name"].split(".")[-1]) if begin["name"] else None
-    return Flow(
-        file, name, plain_name(begin["target"]), clauses, places, place,
-        once=bool(begin["once"]), comment=bool(begin["comment"]),
-    )  # fmt: skip
+    return Flow(file, name, plain_name(begin["target"]), clauses, places, place, once=bool(begin["once"]))
 
 
 def _read_own_flow(file: str, text: str, read: Sequence[Token], begin: int, target: str) -> Flow:

@@ -130,6 +130,7 @@ LISTED = f"{BEGIN} SEQUENCE BY n COLUMNS id, a, b STORED AS SCD TYPE 2"
         (LISTED.replace(" n ", " struct(n, m) "), "source.effective_at", "n"),
         (LISTED.replace(" n ", " STRUCT(n, coalesce(m, 0)) "), "source.sequence_by", ("coalesce(m, 0)",)),
         (LISTED.replace("FROM feed", "FROM STREAM a.feed"), "source.table", "a.feed"),
+        (LISTED.replace("APPLY CHANGES", "CREATE FLOW f COMMENT 'a b' AS AUTO CDC"), "source.table", "feed"),
         (LISTED.replace("FROM feed", "FROM stream(LIVE.feed)"), "source.table", "feed"),
         (LISTED.replace("FROM feed", "FROM stream(a.`s t`)"), "source.table", "a.`s t`"),
         (
@@ -172,10 +173,6 @@ def test_clause_becomes_option(
         (
             LISTED.replace("FROM feed", "FROM stream(feed) WITH (SKIPCHANGECOMMITS)"),
             "FROM … WITH (SKIPCHANGECOMMITS): an option of the stream; scdgen reads the table",
-        ),
-        (
-            LISTED.replace("APPLY CHANGES", "CREATE FLOW f COMMENT 'a b' AS AUTO CDC"),
-            "COMMENT: the text on a flow; a table has description",
         ),
         (LISTED.replace("APPLY CHANGES", "CREATE FLOW f AS AUTO CDC ONCE"), "ONCE: each run is a batch"),
         (

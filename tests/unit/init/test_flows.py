@@ -124,7 +124,6 @@ def test_text_of_constants_is_known(capsys: pytest.CaptureFixture[str], tmp_path
         f"A = B\nB = A\n{FLOW.format('A')}",
         f"A = [B]\nB = [A]\n{FLOW.format('A')}",
         FLOW.format("spark.conf.get('t')"),
-        FLOW.format("{[1]: 2}"),
     ],
 )
 def test_what_only_a_run_would_know_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str) -> None:
