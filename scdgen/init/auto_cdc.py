@@ -20,7 +20,6 @@ from scdgen.init.flow_sources import put_source
 from scdgen.init.flows import Clause, Columns, Flow, Pipeline, TargetTable
 from scdgen.init.flows_python import read_python
 from scdgen.init.flows_sql import read_sql
-from scdgen.init.guess import is_load_time
 from scdgen.sql.tokens import DIALECT
 from scdgen.sql.types import data_type
 
@@ -357,7 +356,6 @@ def _put_rules(draft: Draft, flows: Sequence[Flow]) -> None:
         if Clause.SYSTEM_SEQUENCE in flow.clauses:
             what = "history.recorded takes the time of a run, not that of a column"
             draft.left_out.append(f"{flow.label(Clause.SYSTEM_SEQUENCE)}: {what}")
-    _warn_of_sync_times(draft, first)
 
 
 def _put_deletes(draft: Draft, partial: bool) -> None:
@@ -384,14 +382,3 @@ def _meant(draft: Draft, columns: Columns, option: str) -> list[str]:
     named = {find_column(draft, name, option) for name in columns.names}
     keys = draft.options["keys"]
     return [name for name in draft.options["columns"] if (name in named) != columns.all_but and name not in keys]
-
-
-def _warn_of_sync_times(draft: Draft, first: Flow) -> None:
-    """Warn of tracked columns whose names are those of times of loading: each load would be a version."""
-    if draft.options["pattern"] != "scd2":
-        return
-    for name, options in draft.options["columns"].items():
-        tracked = options.get("track", True) if isinstance(options, dict) else True
-        if tracked and name not in draft.options["keys"] and is_load_time(name):
-            why = "its name is that of a time of loading; if it changes with every load, each load opens a version"
-            draft.warnings.append(f"columns: {name}: {why}. Write track: false, or leave it out")

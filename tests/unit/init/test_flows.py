@@ -313,11 +313,6 @@ def test_name_chooses_a_table(capsys: pytest.CaptureFixture[str], tmp_path: Path
             "Order by the time of the source",
         ),
         (
-            "APPLY CHANGES INTO a.t FROM b.s KEYS (id) SEQUENCE BY n COLUMNS (id, lastSyncedAt) STORED AS SCD TYPE 2",
-            "columns: lastSyncedAt: its name is that of a time of loading; if it changes with every load, each load "
-            "opens a version. Write track: false, or leave it out",
-        ),
-        (
             "CREATE FLOW f AS AUTO CDC INTO a.t FROM SNAPSHOT b.s KEYS (id);"
             "CREATE FLOW g AS AUTO CDC INTO a.t FROM b.u KEYS (id) SEQUENCE BY n",
             "SEQUENCE BY: the snapshots (f) have no time, so no column orders rows across batches; write effective_at "
