@@ -20,7 +20,7 @@ from scdgen.files.dialect import guess_encoding, open_text
 from scdgen.files.errors import find_mistake
 from scdgen.files.objects import is_array
 from scdgen.init.draft import Draft, quote_column, set_option, to_option, warn_of_load_time
-from scdgen.init.guess import is_load_time
+from scdgen.init.guess import WHOLE, is_load_time
 from scdgen.sql.dates import find_epoch, find_order, find_patterns, read_by, require_reads
 from scdgen.sql.types import data_type, read_json_type
 
@@ -71,7 +71,6 @@ _OPERATIONS = _DELETES | {
 # What a flag says of a row that is not deleted -> of one that is.
 _FLAGS = {"0": "1", "n": "y", "no": "yes", "f": "t", "false": "true"}
 _KEY = re.compile(r"(^|_)(id|key|no|nr|num|number|code|uuid|guid|pk)$|[a-z](Id|ID|Key|No|Code)$", re.IGNORECASE)
-_WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 _MOMENT = ("TIMESTAMP", "DATE")
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}([.]\d{3})+)(,\d+)?")
 _TIME_TEXT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
@@ -250,7 +249,7 @@ def find_forms(columns: Sequence[Seen], pattern: str | None = None, time: str | 
     texts = {
         c.name: [v if isinstance(v, str) else str(v) for v in c.values if v is not None]
         for c in columns
-        if c.type == "STRING" or c.type in _WHOLE
+        if c.type == "STRING" or c.type in WHOLE
     }
     # A pattern that is given also tells the order of day and month for the other columns.
     if pattern is not None:
@@ -282,7 +281,7 @@ def _with_form(column: Seen, patterns: tuple[str, ...], is_given: bool, is_time:
         read = moments[0].replace("to_timestamp", "to_date") if is_date else moments[0]
         return replace(column, type="DATE" if is_date else "TIMESTAMP", read=read)
     # So do seconds since 1970.
-    if column.type in _WHOLE and is_time and (epoch := find_epoch(column.values)):
+    if column.type in WHOLE and is_time and (epoch := find_epoch(column.values)):
         number = cast(text, "BIGINT") if is_text else text
         return replace(column, moments=(f"{epoch}({number})",))
     if column.type == "STRING" and _has_decimal_commas(column.values):
@@ -487,7 +486,7 @@ def _put_meanings(
     marked = guess_deletes([c for c in free if c not in used])
     if marked is not None:
         column, marks = marked
-        is_number = column.type in _WHOLE and sample.format != "csv"
+        is_number = column.type in WHOLE and sample.format != "csv"
         listed = ", ".join(mark if is_number else sql.text_literal(mark) for mark in marks)
         text = quote_column(column.name)
         flag = cast(text, "BOOLEAN") if sample.format == "csv" else text
@@ -671,7 +670,7 @@ def guess_period(columns: Sequence[Seen]) -> tuple[Seen, Seen] | None:
 
 def guess_sequence(columns: Sequence[Seen]) -> Seen | None:
     """Guess the column that orders rows of one key and time: an integer with a name such as lsn."""
-    return next((c for c in columns if c.type in _WHOLE and _SEQUENCE.search(c.name) and None not in c.values), None)
+    return next((c for c in columns if c.type in WHOLE and _SEQUENCE.search(c.name) and None not in c.values), None)
 
 
 def guess_deletes(columns: Sequence[Seen]) -> tuple[Seen, tuple[str, ...]] | None:
@@ -761,7 +760,7 @@ def guess_keys(columns: Sequence[Seen], beside: Sequence[Seen], skip: Iterable[i
     if not rows:
         return None
     # Keys are texts or numbers, and never NULL.
-    fit = [c for c in columns if c.type == "STRING" or c.type in _WHOLE or re.match(r"DECIMAL\(\d+, 0", c.type)]
+    fit = [c for c in columns if c.type == "STRING" or c.type in WHOLE or re.match(r"DECIMAL\(\d+, 0", c.type)]
     fit = [c for c in fit if all(v is not None or place in out for place, v in enumerate(c.values))]
     # Try first what is named as a key: id, or the name of the entity.
     names = {entity.lower(), entity.lower().removesuffix("s"), "id"}

@@ -26,6 +26,7 @@ from scdgen.init.draft import (
     strip_comments,
     to_spark_type,
 )
+from scdgen.init.guess import WHOLE
 from scdgen.sql.types import data_type
 
 _META = ("dbt_valid_from", "dbt_valid_to", "dbt_scd_id", "dbt_updated_at", "dbt_is_deleted")
@@ -44,7 +45,6 @@ _OF_ALL = (
     "enabled", "materialized", "lookback", "on_schema_change", "on_configuration_change", "docs", "contract",
     "database", "target_database", "schema", "target_schema", "alias",
 )  # fmt: skip
-_NUMBERS_OF_TIMES = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 
 
 class _Config(BaseModel, extra="allow"):
@@ -239,7 +239,7 @@ def _put_type_of_time(draft: Draft, found: _Snapshot) -> str | None:
     column = next((name for name in columns if name.lower() == (bare or "").lower()), None)
     form = columns.get(column)
     kind = data_type(form["type"] if isinstance(form, dict) else form) if form else ""
-    if kind == "DATE" or kind in _NUMBERS_OF_TIMES:
+    if kind == "DATE" or kind in WHOLE:
         chosen, what = ("date", "a date") if kind == "DATE" else ("bigint", "a number")
         draft.put("history.type", chosen, f"{column} is {what}, and dbt's times have its type.")
     return column

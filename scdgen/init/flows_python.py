@@ -119,10 +119,6 @@ class _File:
                 return "".join(str(self._value(part)) for part in parts)
             case ast.FormattedValue(inner, -1, None):
                 return self._value(inner)
-            case ast.BinOp(left, ast.Add(), right):
-                one, two = self._value(left), self._value(right)
-                if isinstance(one, str) and isinstance(two, str):
-                    return one + two
         raise _UnknownError
 
     def read(self, node: ast.expr, kind: type[_T] | tuple[type[_T], ...], argument: str, instead: str) -> _T:

@@ -108,7 +108,6 @@ FLOW = "dp.create_auto_cdc_flow(target={}, source='b.s', keys=['id'], sequence_b
         (FLOW.format("'a.t'"), "a.t"),
         (f"T = 'a.t'\n{FLOW.format('T')}", "a.t"),
         ("C = 'a'\n" + FLOW.format("f'{C}.t'"), "a.t"),
-        ("C = 'a'\n" + FLOW.format("C + '.t'"), "a.t"),
         (FLOW.format("'LIVE.t2'"), "t2"),
         (f"def make():\n    return {FLOW.format(chr(39) + 'a.t' + chr(39))}", "a.t"),
     ],
