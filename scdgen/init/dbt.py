@@ -1,6 +1,6 @@
 """Drafts a spec from a dbt snapshot in ``target/manifest.json``, where config and names are resolved and Jinja has run.
 
-What the options of the snapshot say of its history is mapped; its other options are listed in a comment.
+What the options of the snapshot say of its history is mapped; its other options are not read.
 """
 
 from __future__ import annotations
@@ -40,15 +40,10 @@ _QUOTED = re.compile("\"([^\"]+)\"|'([^']+)'|`([^`]+)`|\\[([^]]+)]")
 _NAME_OR_TEXT = re.compile('\'[^\']*\'|"((?:[^"]|"")+)"')
 _TIMES = re.compile(r"'(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)'")
 _NUMBERS = re.compile(r"(?<![\w.])\d+(?![\w.(])")
-# What dbt writes for every snapshot, besides options that are null or empty, and what the target's name is made of.
-_OF_ALL = (
-    "enabled", "materialized", "lookback", "on_schema_change", "on_configuration_change", "docs", "contract",
-    "database", "target_database", "schema", "target_schema", "alias",
-)  # fmt: skip
 
 
-class _Config(BaseModel, extra="allow"):
-    """The options that are mapped; all others are in ``model_extra``."""
+class _Config(BaseModel):
+    """The options that are mapped; others are not read."""
 
     unique_key: str | list[str] | None = None
     strategy: str | None = None
@@ -71,7 +66,6 @@ class _Snapshot:
     checked: list[str]
     updated_at: str | None
     renamed: dict[str, str]
-    others: list[str]
 
     def wrong(self, message: str) -> SpecError:
         """The error for a mistake in this snapshot."""
@@ -102,8 +96,6 @@ def draft_from_dbt(path: Path, text: str, name: str | None, target: str | None, 
     _put_deletes(draft, found)
     _put_history(draft, names)
     _put_open_end(draft, found.config.dbt_valid_to_current)
-    if found.others:
-        draft.left_out.append(f"not read: {', '.join(found.others)}")
     return draft
 
 
@@ -132,9 +124,7 @@ def _read_snapshot(file: str, adapter: str, node: Node) -> _Snapshot:
     )
     meta = (config.snapshot_meta_column_names or {}).items()
     renamed = {column: sql.unquote(_to_spark(name, adapter)) for column, name in meta if name}
-    extra = (config.model_extra or {}).items()
-    others = [name for name, value in extra if value not in (None, "", [], {}) and name not in _OF_ALL]
-    return _Snapshot(file, node, config, keys, checked, next(iter(at), None), renamed, others)
+    return _Snapshot(file, node, config, keys, checked, next(iter(at), None), renamed)
 
 
 def _to_spark(text: str, adapter: str) -> str:
@@ -219,7 +209,6 @@ def _put_keys_and_strategy(draft: Draft, found: _Snapshot) -> None:
     else:
         draft.note("A version starts when the run does; snapshot.taken_at sets another time.", "source", "feed")
     if found.checked == ["all"]:
-        draft.note("check_cols: all; a change of any column opens a version.", "columns")
         return
     # List the columns whose changes open a version.
     names = [find_column(draft, column, "check_cols") for column in found.checked]
