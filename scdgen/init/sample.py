@@ -105,8 +105,8 @@ def find_type(text: str) -> str:
 
     >>> [find_type(text) for text in ("1", "2147483648", "12345678901234567890", "007", "+47", "0.5", "TRUE", "1-2")]
     ['INT', 'BIGINT', 'DECIMAL(20)', 'STRING', 'STRING', 'DOUBLE', 'BOOLEAN', 'STRING']
-    >>> [find_type(text) for text in ("49.90", "49.9", "-0.10")]
-    ['DECIMAL(18, 2)', 'DOUBLE', 'DECIMAL(18, 2)']
+    >>> [find_type(text) for text in ("49.90", "49.9", "-0.10", "12345678901234567.00")]
+    ['DECIMAL(18, 2)', 'DOUBLE', 'DECIMAL(18, 2)', 'DOUBLE']
     >>> [find_type(text) for text in ("2024-02-29", "2023-02-29", "2024-02-29 10:00:00.5", "2024-02-29T10:00Z")]
     ['DATE', 'STRING', 'TIMESTAMP', 'TIMESTAMP']
     """
@@ -136,6 +136,8 @@ def merge_types(kinds: Iterable[str]) -> str:
 
     >>> [merge_types(kinds) for kinds in (["INT", "BIGINT"], ["DECIMAL(20)", "BIGINT"], ["DATE", "TIMESTAMP"], [])]
     ['BIGINT', 'DECIMAL(20,0)', 'TIMESTAMP', 'STRING']
+    >>> [merge_types(["DECIMAL(18, 2)", *others]) for others in ([], ["DOUBLE"], ["INT"])]
+    ['DECIMAL(18, 2)', 'DOUBLE', 'DOUBLE']
     """
     found = set(kinds)
     if MONEY in found and len(found) > 1:
