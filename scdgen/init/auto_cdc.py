@@ -6,12 +6,11 @@ Each clause is mapped, or listed as not mapped in a comment.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from scdgen import sql
 from scdgen.errors import UsageError, nearest
@@ -21,11 +20,11 @@ from scdgen.init.flow_sources import put_source
 from scdgen.init.flows import Clause, Columns, Flow, Pipeline, TargetTable
 from scdgen.init.flows_python import read_python
 from scdgen.init.flows_sql import read_sql
-from scdgen.init.guess import is_load_time
+from scdgen.init.guess import WHOLE
 from scdgen.sql.tokens import DIALECT
 from scdgen.sql.types import data_type
 
-_HISTORY_TYPES = {"DATE": "date", **dict.fromkeys(("TINYINT", "SMALLINT", "INT", "BIGINT"), "bigint")}
+_HISTORY_TYPES = {"DATE": "date", **dict.fromkeys(WHOLE, "bigint")}
 _TIMES = ("TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
 _STORED = ("SCD TYPE 1", "SCD TYPE 2", "BITEMPORAL")
 # The columns that AUTO CDC adds to a table.
@@ -62,7 +61,8 @@ def draft_from_auto_cdc(path: Path, text: str, name: str | None, target: str | N
     _put_columns(draft, flows, table, given)
     _put_times(draft, named, table, given)
     _put_rules(draft, flows)
-    _put_table(draft, table)
+    if table.left_out:
+        draft.left_out.append(f"of the table: {', '.join(table.left_out)}; see table and expectations in a spec")
     return draft
 
 
@@ -133,7 +133,8 @@ def _put_columns(draft: Draft, flows: Sequence[Flow], table: TargetTable, given:
     kept = _kept_sequence(draft, flows)
     # 1. The columns: keys first, then those that are listed, then the time that scd1 keeps.
     names, left, is_open = _list_columns(flows, table, given)
-    names, left = [*keys.names, *names, *([kept] if kept else [])], left - {(kept or "").lower()}
+    names = [*keys.names, *names, *([kept] if kept else [])]
+    left.pop((kept or "").lower(), None)
     spelt = {name.lower(): name for name in reversed(names)}
     order = dict.fromkeys(name.lower() for name in names if name.lower() not in left)
     ordering = {bare.lower() for flow in flows for part in flow.sequence if (bare := sql.expression(part).bare)}
@@ -159,19 +160,19 @@ def _put_columns(draft: Draft, flows: Sequence[Flow], table: TargetTable, given:
             if option in options and name.lower() in order:
                 set_option(draft, spelt[name.lower()], option, options[option])
     if is_open:
-        but = f" except {', '.join(_spell(flows, left))}" if left else ""
+        but = f" except {', '.join(left.values())}" if left else ""
         draft.note(f"COLUMNS * stands for all of the source{but}: add those that are missing.", "columns")
     draft.put("keys", [find_column(draft, name, first.label(Clause.KEYS)) for name in keys.names])
 
 
-def _list_columns(flows: Sequence[Flow], table: TargetTable, given: Given) -> tuple[list[str], set[str], bool]:
+def _list_columns(flows: Sequence[Flow], table: TargetTable, given: Given) -> tuple[list[str], dict[str, str], bool]:
     """Return the columns that are known, those that the flows leave out, and whether there may be more.
 
-    Those that are left out are in lower case.
+    Those that are left out are by their names in lower case.
     """
     chosen, left = _chosen_columns(flows)
     if chosen is not None:
-        return chosen, set(), False
+        return chosen, {}, False
     own = [name for name in table.columns if name.lower() not in _ADDED]
     if not own and len(flows) == 1:
         own = [*_columns_of_query(flows[0])]
@@ -194,29 +195,24 @@ def _known_types(table: TargetTable, given: Given) -> dict[str, str]:
     return {name.lower(): kind for name, kind in {**given.data, **own, **given.columns}.items()}
 
 
-def _chosen_columns(flows: Sequence[Flow]) -> tuple[list[str] | None, set[str]]:
-    """Return the columns that the flows list, if they do, and those that they leave out, in lower case."""
+def _chosen_columns(flows: Sequence[Flow]) -> tuple[list[str] | None, dict[str, str]]:
+    """Return the columns that the flows list, if they do, and those that they leave out, by names in lower case."""
     chosen: Columns | None = None
-    left: set[str] = set()
+    left: dict[str, str] = {}
     for flow in flows:
         listed = flow.columns(Clause.COLUMNS)
         if listed is None:
             continue
         if listed.all_but:
-            left |= {name.lower() for name in listed.names}
+            for name in listed.names:
+                left.setdefault(name.lower(), name)
         elif chosen is not None and not listed.same_as(chosen):
             raise flow.wrong(
                 Clause.COLUMNS, "lists other columns than another flow into the table; list the same in both"
             )
         else:
             chosen = listed
-    return (list(chosen.names), set()) if chosen is not None else (None, left)
-
-
-def _spell(flows: Sequence[Flow], left: set[str]) -> list[str]:
-    """Return the columns that are left out, as the flows write them."""
-    named = [name for flow in flows if (listed := flow.columns(Clause.COLUMNS)) for name in listed.names]
-    return [name for name in dict.fromkeys(named) if name.lower() in left]
+    return (list(chosen.names), {}) if chosen is not None else (None, left)
 
 
 def _kept_sequence(draft: Draft, flows: Sequence[Flow]) -> str | None:
@@ -357,7 +353,6 @@ def _put_rules(draft: Draft, flows: Sequence[Flow]) -> None:
         if Clause.SYSTEM_SEQUENCE in flow.clauses:
             what = "history.recorded takes the time of a run, not that of a column"
             draft.left_out.append(f"{flow.label(Clause.SYSTEM_SEQUENCE)}: {what}")
-    _warn_of_sync_times(draft, first)
 
 
 def _put_deletes(draft: Draft, partial: bool) -> None:
@@ -384,44 +379,3 @@ def _meant(draft: Draft, columns: Columns, option: str) -> list[str]:
     named = {find_column(draft, name, option) for name in columns.names}
     keys = draft.options["keys"]
     return [name for name in draft.options["columns"] if (name in named) != columns.all_but and name not in keys]
-
-
-def _warn_of_sync_times(draft: Draft, first: Flow) -> None:
-    """Warn of tracked columns whose names are those of times of loading: each load would be a version."""
-    if draft.options["pattern"] != "scd2":
-        return
-    for name, options in draft.options["columns"].items():
-        tracked = options.get("track", True) if isinstance(options, dict) else True
-        if tracked and name not in draft.options["keys"] and is_load_time(name):
-            why = "its name is that of a time of loading; if it changes with every load, each load opens a version"
-            draft.warnings.append(f"columns: {name}: {why}. Write track: false, or leave it out")
-
-
-def _put_table(draft: Draft, table: TargetTable) -> None:
-    """Write what the statement of the table says about its storage and its rows."""
-    columns = {name.lower() for name in draft.options["columns"]}
-    for option, value in table.table.items():
-        # An option may name a column that the draft does not have.
-        named = value if option != "properties" else []
-        if {str(name).lower() for name in named} <= columns:
-            draft.put(f"table.{option}", value)
-        else:
-            draft.left_out.append(f"{option}: {', '.join(map(str, value))}: not all are columns of the draft")
-    rules = []
-    for rule in table.expectations:
-        # Take a rule only if the draft has all columns that it reads.
-        if {name.lower() for name in _columns_of(rule["expect"])} <= columns:
-            rules.append(rule)
-        else:
-            draft.left_out.append(f"{rule['name']}: EXPECT ({rule['expect']}) reads more than the columns of the draft")
-    if rules:
-        draft.put("expectations", rules)
-    draft.left_out += table.left_out
-
-
-def _columns_of(text: str) -> Iterator[str]:
-    """Return the columns that a condition names; one that cannot be read names something that no table has."""
-    try:
-        yield from (column.name for column in sqlglot.parse_one(text, dialect=DIALECT).find_all(exp.Column))
-    except SqlglotError:
-        yield text

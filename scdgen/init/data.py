@@ -20,9 +20,9 @@ from scdgen.files.dialect import guess_encoding, open_text
 from scdgen.files.errors import find_mistake
 from scdgen.files.objects import is_array
 from scdgen.init.draft import Draft, quote_column, set_option, to_option, warn_of_load_time
-from scdgen.init.guess import is_load_time
+from scdgen.init.guess import WHOLE, is_load_time
 from scdgen.sql.dates import find_epoch, find_order, find_patterns, read_by, require_reads
-from scdgen.sql.types import Type, data_type, parse_type, read_json_type
+from scdgen.sql.types import data_type, read_json_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,7 +31,6 @@ ROWS = 50_000  # maximum number of rows to guess from
 CORRUPT = "_corrupt_record"  # Spark's column with the lines that it cannot read
 MONEY = "DECIMAL(18, 2)"  # of numbers that all have two digits behind the point
 CENTS = r"^[+-]?[0-9]{1,16}[.][0-9][0-9]$"
-MAP_KEYS = 12  # minimum number of different keys of objects that are taken for a map
 _RENAMED = {"valid_from": "version_from", "valid_to": "version_to", "is_current": "is_open_version"}
 _CHANGED = re.compile(r"updat|modif|chang", re.IGNORECASE)
 _EFFECTIVE = re.compile(r"^(effective|valid_?from|as_?of|event|commit)|^(ts|at|date|time|timestamp)$", re.IGNORECASE)
@@ -72,7 +71,6 @@ _OPERATIONS = _DELETES | {
 # What a flag says of a row that is not deleted -> of one that is.
 _FLAGS = {"0": "1", "n": "y", "no": "yes", "f": "t", "false": "true"}
 _KEY = re.compile(r"(^|_)(id|key|no|nr|num|number|code|uuid|guid|pk)$|[a-z](Id|ID|Key|No|Code)$", re.IGNORECASE)
-_WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 _MOMENT = ("TIMESTAMP", "DATE")
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}([.]\d{3})+)(,\d+)?")
 _TIME_TEXT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
@@ -83,8 +81,7 @@ class Seen:
     """A column of a source: its name, its Spark type in upper case, and the values that were read.
 
     ``read`` is the expression that gives the column in this type, if it is not the column itself. ``moments`` are the
-    expressions that read text or whole numbers as a timestamp: one, or two if day and month are ambiguous. ``keys`` is
-    the number of different keys of objects that are taken for a map.
+    expressions that read text or whole numbers as a timestamp: one, or two if day and month are ambiguous.
     """
 
     name: str
@@ -93,7 +90,6 @@ class Seen:
     read: str | None = None
     moments: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
-    keys: int = 0
 
 
 @dataclass(frozen=True)
@@ -134,7 +130,6 @@ def read_sample(
             return _read_json(spark, path, found, where)
         if found.kind != "csv":
             return _read_rows(spark.read.format(found.kind).load(where), path, found.kind, {})
-        refuse_excels_line(found)
         # Options of the command line win over those that were found.
         dialect = {**find_options(found), **found.given}
         reader = spark.read.options(**{"header": "true", "escape": '"', "multiLine": "true", **dialect})
@@ -163,59 +158,18 @@ def _read_json(spark: SparkSession, path: str, found: files.Files, where: str) -
     if rows.columns:  # a line null is a row of NULLs
         rows = rows.dropna(how="all")
     listed = rows.limit(ROWS + 1).collect() if rows.columns else []
-    # Objects with many keys may be maps.
-    guessed = [
-        # The rows in a change feed are rows of a table, whatever is NULL in them.
-        (f.dataType, 0)
-        if f.name in {"before", "after"} and {"op", "op_type"} & set(rows.columns)
-        else guess_maps(f.dataType, [row[place] for row in listed])
-        for place, f in enumerate(rows.schema.fields)
-    ]
-    fields = [(name, type_of(kind)) for name, (kind, _) in zip(rows.columns, guessed, strict=True)]
+    fields = [(field.name, type_of(field.dataType)) for field in rows.schema.fields]
     sample = build_sample(fields, listed, path, "json")
-    keys = {name: number for name, (_, number) in zip(rows.columns, guessed, strict=True)}
-    columns = tuple(replace(column, keys=keys[column.name]) for column in sample.columns)
-    known = {column.name for column in columns}
+    known = {column.name for column in sample.columns}
     shape = [(name, data_type(kind)) for name, kind in fields if name in known]
     nested = any("<" in kind for _, kind in shape)
-    return replace(sample, columns=columns, options=tuple(options.items()), shape=tuple(shape) if nested else ())
+    return replace(sample, options=tuple(options.items()), shape=tuple(shape) if nested else ())
 
 
 def type_of(kind: Any) -> str:
     """Return the text of a type of Spark's; the text that Spark gives has no backticks around a field such as zh-CN."""
     nested = kind.jsonValue()
     return read_json_type(nested).render() if isinstance(nested, dict) else str(kind.simpleString())
-
-
-def guess_maps(kind: Any, values: Iterable[Any]) -> tuple[Any, int]:
-    """Return a type of Spark's with a map for each struct that is one, and the most keys of these, or 0.
-
-    Spark infers a field for each key of any object. They are the keys of a map if there are at least ``MAP_KEYS``, all
-    with values of one type, and the objects have less than half of them on average.
-    """
-    from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
-
-    given = [value for value in values if value is not None]
-    if isinstance(kind, ArrayType):
-        inner, keys = guess_maps(kind.elementType, itertools.chain.from_iterable(given))
-        return ArrayType(inner), keys
-    if not isinstance(kind, StructType):
-        return kind, 0
-    size = len(kind.fields)
-    used = sum(value is not None for row in given for value in row)
-    if size >= MAP_KEYS and len({f.dataType for f in kind.fields}) == 1 and 2 * used < size * len(given):
-        return MapType(StringType(), kind.fields[0].dataType), size
-    inside = [guess_maps(f.dataType, [row[place] for row in given]) for place, f in enumerate(kind.fields)]
-    fields = [StructField(f.name, inner) for f, (inner, _) in zip(kind.fields, inside, strict=True)]
-    return StructType(fields), max((keys for _, keys in inside), default=0)
-
-
-def refuse_excels_line(found: files.Files) -> None:
-    """Raise :class:`UsageError` for Excel's line ``sep=;``, which Spark takes for the header of the draft's path."""
-    for file in found.local:
-        if found.dialect(file).skips:
-            what = "the line is for Excel alone; take it out (`scdgen run --source` reads it all the same)"
-            raise UsageError(f"{file}:1: {what}")
 
 
 def find_options(found: files.Files) -> dict[str, str]:
@@ -295,7 +249,7 @@ def find_forms(columns: Sequence[Seen], pattern: str | None = None, time: str | 
     texts = {
         c.name: [v if isinstance(v, str) else str(v) for v in c.values if v is not None]
         for c in columns
-        if c.type == "STRING" or c.type in _WHOLE
+        if c.type == "STRING" or c.type in WHOLE
     }
     # A pattern that is given also tells the order of day and month for the other columns.
     if pattern is not None:
@@ -327,7 +281,7 @@ def _with_form(column: Seen, patterns: tuple[str, ...], is_given: bool, is_time:
         read = moments[0].replace("to_timestamp", "to_date") if is_date else moments[0]
         return replace(column, type="DATE" if is_date else "TIMESTAMP", read=read)
     # So do seconds since 1970.
-    if column.type in _WHOLE and is_time and (epoch := find_epoch(column.values)):
+    if column.type in WHOLE and is_time and (epoch := find_epoch(column.values)):
         number = cast(text, "BIGINT") if is_text else text
         return replace(column, moments=(f"{epoch}({number})",))
     if column.type == "STRING" and _has_decimal_commas(column.values):
@@ -382,10 +336,6 @@ def draft_from_sample(
         meant = feed or _guess_feed(draft, sample, free, time, pattern)
         said = "a column marks deletes" if time is None else f"{time.name} says when a row changed"
     draft.put("source.feed", meant, f"Guessed: {said}." if feed is None else None)
-    considered = [c.name for c in free if _is_moment(c)] if meant == "snapshot" and time is None else []
-    if considered:
-        what = f"nothing shows that {' or '.join(considered)} moves when and only when a row changes"
-        draft.note(f"No effective_at: {what}.", "source", "feed")
     # 4. Write the options that take columns, which are then no columns of the table.
     if meant == "versions":
         beside = _put_period(draft, sample, free, period)
@@ -408,33 +358,10 @@ def draft_from_sample(
             draft.note(f"Guessed from the values: {form}.{_describe_century(c, c.read)}", "columns", c.name)
         elif len(c.patterns) > 1:
             draft.note(f"{_describe_order(c)}; choose with --date-format.", "columns", c.name)
-        if c.keys:
-            said = f"{c.keys} keys that differ from object to object, all with values of one type, are a map"
-            draft.note(f"Guessed from the values: {said}.", "columns", c.name)
-        elif doubtful := _find_data_names(parse_type(c.type), quote_column(c.name)):
-            place, name, kind = doubtful
-            what = f"If the names in {place}, such as {name}, are data: write map<string, {kind}> for its struct"
-            draft.note(
-                f"{what}, here and in source.schema; a struct leaves out names that come later.", "columns", c.name
-            )
     if pattern == "scd2" and meant != "versions":
         leave_load_times_untracked(draft, own)
     put_history(draft, pattern)
     return draft
-
-
-def _find_data_names(kind: Type, place: str) -> tuple[str, str, str] | None:
-    """Return a struct whose names look like data, as zh-CN does: its place, the name, and the type of its fields."""
-    for name, inside in kind.inside:
-        if (
-            kind.name.lower() == "struct"
-            and not re.fullmatch(r"[^\W\d]\w*", name)
-            and len({of for _, of in kind.inside}) == 1
-        ):
-            return place, name, to_option(inside.render())
-        if found := _find_data_names(inside, f"{place}.{quote_column(name)}" if name else place):
-            return found
-    return None
 
 
 def leave_load_times_untracked(draft: Draft, columns: Sequence[Seen]) -> None:
@@ -528,10 +455,6 @@ def _put_meanings(
         note = f"{said}{stays} keeps it, so it is not among the columns.{_describe_century(time, read)}"
         draft.put("source.effective_at", read, note)
         used.append(time)
-        if empty := time.values.count(None):
-            why = f"is NULL in {empty} of the rows, which a run refuses"
-            how = "Write coalesce with another time, or bad_rows: skip"
-            draft.warnings.append(f"effective_at {time.name}: {why}. {how}")
         warn_of_load_time(draft, "effective_at", time.name)
         if pattern == "scd1":
             draft.put("updated_at", time.name, "The order of changes across batches.")
@@ -563,7 +486,7 @@ def _put_meanings(
     marked = guess_deletes([c for c in free if c not in used])
     if marked is not None:
         column, marks = marked
-        is_number = column.type in _WHOLE and sample.format != "csv"
+        is_number = column.type in WHOLE and sample.format != "csv"
         listed = ", ".join(mark if is_number else sql.text_literal(mark) for mark in marks)
         text = quote_column(column.name)
         flag = cast(text, "BOOLEAN") if sample.format == "csv" else text
@@ -625,7 +548,10 @@ def _read_moment(draft: Draft, column: Seen) -> str:
 def put_likely_keys(
     draft: Draft, sample: Sample, columns: Sequence[Seen], beside: Sequence[Seen], keys: Sequence[str], entity: str
 ) -> None:
-    """Write the keys, with a comment on whether they are unique in the rows that were read."""
+    """Write the keys; guessed ones have a comment on whether they are unique in the rows that were read."""
+    if keys:
+        draft.put("keys", list(keys))
+        return
     feed = draft.options["source"]["feed"]
     # In changes and versions, a key is unique only together with its time.
     timed = [] if feed == "snapshot" else list(beside[:1] if feed == "versions" else beside)
@@ -636,19 +562,6 @@ def put_likely_keys(
     timed = [c for c in timed if marks is None or c != marks[0]]
     read = f"in all {sample.rows} rows" if sample.whole else f"in the first {sample.rows} rows"
     together = f" together with {' and '.join(c.name for c in timed)}" if timed else ""
-    # Take given keys as they are, and only tell if they are not unique.
-    if keys:
-        places = [c.name for c in [*columns, *beside]]
-        rows = list(zip(*(make_hashable(c.values) for c in [*columns, *beside]), strict=True))
-        rows = [row for place, row in enumerate(rows) if place not in set(gone)]
-        twice = count_shared(rows, [places.index(name) for name in [*keys, *(c.name for c in timed)]])
-        empty = [name for name in keys if any(row[places.index(name)] is None for row in rows)]
-        nulls = [f"{name} is NULL in {sum(row[places.index(name)] is None for row in rows)}" for name in empty]
-        wrong = [f"not unique{together} {read}: {twice} repeat a key"] if twice else []
-        wrong += [f"{' and '.join(nulls)} of the rows, which a run refuses"] if nulls else []
-        note = f"Check this: {'; '.join(wrong)}." if wrong else None
-        draft.put("keys", list(keys), note)
-        return
     found = guess_keys(columns, timed, gone, entity)
     if found is None and draft.questions:  # the time of a change may be one of the dates
         dates = [c for c in columns if _is_moment(c)]
@@ -757,7 +670,7 @@ def guess_period(columns: Sequence[Seen]) -> tuple[Seen, Seen] | None:
 
 def guess_sequence(columns: Sequence[Seen]) -> Seen | None:
     """Guess the column that orders rows of one key and time: an integer with a name such as lsn."""
-    return next((c for c in columns if c.type in _WHOLE and _SEQUENCE.search(c.name) and None not in c.values), None)
+    return next((c for c in columns if c.type in WHOLE and _SEQUENCE.search(c.name) and None not in c.values), None)
 
 
 def guess_deletes(columns: Sequence[Seen]) -> tuple[Seen, tuple[str, ...]] | None:
@@ -824,12 +737,6 @@ def find_before_images(column: Seen) -> tuple[str, ...]:
     return tuple(sorted({str(v) for v in column.values if str(v).lower() in {"update_preimage", "-u"}}))
 
 
-def count_shared(rows: Sequence[tuple[Any, ...]], places: Sequence[int]) -> int:
-    """Count the distinct rows beyond the first of each combination of values at ``places``."""
-    different = set(rows)
-    return len(different) - len({tuple(row[place] for place in places) for row in different})
-
-
 @dataclass(frozen=True)
 class Key:
     """Guessed keys; ``tested``: they are unique in the rows, rather than guessed from the name only."""
@@ -853,7 +760,7 @@ def guess_keys(columns: Sequence[Seen], beside: Sequence[Seen], skip: Iterable[i
     if not rows:
         return None
     # Keys are texts or numbers, and never NULL.
-    fit = [c for c in columns if c.type == "STRING" or c.type in _WHOLE or re.match(r"DECIMAL\(\d+, 0", c.type)]
+    fit = [c for c in columns if c.type == "STRING" or c.type in WHOLE or re.match(r"DECIMAL\(\d+, 0", c.type)]
     fit = [c for c in fit if all(v is not None or place in out for place, v in enumerate(c.values))]
     # Try first what is named as a key: id, or the name of the entity.
     names = {entity.lower(), entity.lower().removesuffix("s"), "id"}

@@ -1,12 +1,11 @@
 """Drafts a spec from a dbt snapshot in ``target/manifest.json``, where config and names are resolved and Jinja has run.
 
-What the options of the snapshot say of its history is mapped; its other options are listed in a comment.
+What the options of the snapshot say of its history is mapped; its other options are not read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,14 +22,14 @@ from scdgen.init.draft import (
     put_keys,
     quote_column,
     read_select,
+    set_option,
     strip_comments,
     to_spark_type,
-    track_only,
 )
+from scdgen.init.guess import WHOLE
 from scdgen.sql.types import data_type
 
 _META = ("dbt_valid_from", "dbt_valid_to", "dbt_scd_id", "dbt_updated_at", "dbt_is_deleted")
-_NAMING = ("database", "target_database", "schema", "target_schema", "alias")
 # A snapshot of a whole table, whose ref or source is in the manifest. Any other SELECT has to be compiled.
 _PLAIN = re.compile(
     r"(\{\{\s*config\((?:(?!\{\{|\{%).)*?\)\s*}}\s*)?"
@@ -40,15 +39,11 @@ _PLAIN = re.compile(
 _QUOTED = re.compile("\"([^\"]+)\"|'([^']+)'|`([^`]+)`|\\[([^]]+)]")
 _NAME_OR_TEXT = re.compile('\'[^\']*\'|"((?:[^"]|"")+)"')
 _TIMES = re.compile(r"'(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)'")
-_DATE_PARTS = re.compile(r"\b\w*date\w*\(\s*(\d{4})\s*,\s*(\d\d?)\s*,\s*(\d\d?)\s*\)", re.IGNORECASE)
 _NUMBERS = re.compile(r"(?<![\w.])\d+(?![\w.(])")
-# What dbt writes for every snapshot, besides options that are null or empty.
-_OF_ALL = ("enabled", "materialized", "lookback", "on_schema_change", "on_configuration_change", "docs", "contract")
-_NUMBERS_OF_TIMES = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 
 
-class _Config(BaseModel, extra="allow"):
-    """The options that are mapped; all others are in ``model_extra``."""
+class _Config(BaseModel):
+    """The options that are mapped; others are not read."""
 
     unique_key: str | list[str] | None = None
     strategy: str | None = None
@@ -71,7 +66,6 @@ class _Snapshot:
     checked: list[str]
     updated_at: str | None
     renamed: dict[str, str]
-    others: list[str]
 
     def wrong(self, message: str) -> SpecError:
         """The error for a mistake in this snapshot."""
@@ -90,7 +84,9 @@ def draft_from_dbt(path: Path, text: str, name: str | None, target: str | None, 
     found = _read_snapshot(str(path), adapter, nodes[key])
     begun = f"Drafted by scdgen init from the dbt snapshot {found.node.name}; read it before the first run."
     draft = Draft(header=[begun])
-    _put_target(draft, found, target)
+    draft.put(
+        "target", target or found.node.table(), None if target else "As dbt resolved it for one target of its profile."
+    )
     draft.put("pattern", "scd2")
     names = {column: found.renamed.get(column, column) for column in _META}
     # The columns come first, because the steps after them look names up in the draft.
@@ -98,10 +94,8 @@ def draft_from_dbt(path: Path, text: str, name: str | None, target: str | None, 
     _put_columns(draft, found, given, names)
     _put_keys_and_strategy(draft, found)
     _put_deletes(draft, found)
-    _put_history(draft, names, found.renamed)
+    _put_history(draft, names)
     _put_open_end(draft, found.config.dbt_valid_to_current)
-    if others := [option for option in found.others if option not in _NAMING]:
-        draft.left_out.append(f"not read: {', '.join(others)}")
     return draft
 
 
@@ -130,9 +124,7 @@ def _read_snapshot(file: str, adapter: str, node: Node) -> _Snapshot:
     )
     meta = (config.snapshot_meta_column_names or {}).items()
     renamed = {column: sql.unquote(_to_spark(name, adapter)) for column, name in meta if name}
-    extra = (config.model_extra or {}).items()
-    others = [name for name, value in extra if value not in (None, "", [], {}) and name not in _OF_ALL]
-    return _Snapshot(file, node, config, keys, checked, next(iter(at), None), renamed, others)
+    return _Snapshot(file, node, config, keys, checked, next(iter(at), None), renamed)
 
 
 def _to_spark(text: str, adapter: str) -> str:
@@ -148,16 +140,6 @@ def _to_spark(text: str, adapter: str) -> str:
     if adapter in ("spark", "databricks", "bigquery"):  # where double quotes are those of a text
         return text
     return _NAME_OR_TEXT.sub(lambda part: quote_column(part[1].replace('""', '"')) if part[1] else part[0], text)
-
-
-def _put_target(draft: Draft, found: _Snapshot, target: str | None) -> None:
-    table = found.node.table()
-    if target is not None:
-        draft.put("target", target, f"Given with --target instead of dbt's {table}.")
-        return
-    named = [option for option in _NAMING if option in found.others]
-    named += [] if "alias" in named else ["the snapshot's name"]
-    draft.put("target", table, f"From {', '.join(named)}; dbt resolved them for one target of its profile.")
 
 
 def _put_relation(draft: Draft, found: _Snapshot, nodes: dict[str, Node], adapter: str) -> None:
@@ -218,8 +200,6 @@ def _put_keys_and_strategy(draft: Draft, found: _Snapshot) -> None:
             draft.note(f"{moves}; without this column, only where another value changes.", "columns", column)
         else:
             draft.put("unchanged", "keep", f"{moves}; skip opens one where a value changes.")
-        if found.checked:
-            draft.left_out.append("check_cols: dbt does not read it with strategy: timestamp")
         return
     draft.note("strategy: check.", "source", "feed")
     if updated_at is not None:
@@ -229,13 +209,13 @@ def _put_keys_and_strategy(draft: Draft, found: _Snapshot) -> None:
     else:
         draft.note("A version starts when the run does; snapshot.taken_at sets another time.", "source", "feed")
     if found.checked == ["all"]:
-        draft.note("check_cols: all; a change of any column opens a version.", "columns")
         return
     # List the columns whose changes open a version.
     names = [find_column(draft, column, "check_cols") for column in found.checked]
-    others = track_only(draft, names)
-    also = "; the open version takes the newest value of the others, where dbt leaves the old one" if others else ""
-    draft.note(f"check_cols: {', '.join(names)}{also}.", "columns")
+    kept = {*names, *draft.options["keys"]}
+    for name in [name for name in draft.options["columns"] if name not in kept]:
+        set_option(draft, name, "track", False)
+    draft.note(f"check_cols: {', '.join(names)}.", "columns")
 
 
 def _put_type_of_time(draft: Draft, found: _Snapshot) -> str | None:
@@ -248,52 +228,35 @@ def _put_type_of_time(draft: Draft, found: _Snapshot) -> str | None:
     column = next((name for name in columns if name.lower() == (bare or "").lower()), None)
     form = columns.get(column)
     kind = data_type(form["type"] if isinstance(form, dict) else form) if form else ""
-    if kind == "DATE" or kind in _NUMBERS_OF_TIMES:
+    if kind == "DATE" or kind in WHOLE:
         chosen, what = ("date", "a date") if kind == "DATE" else ("bigint", "a number")
         draft.put("history.type", chosen, f"{column} is {what}, and dbt's times have its type.")
-    elif kind == "STRING":
-        draft.note(f"{column} is text; here times are timestamps.", "history", "valid_from")
     return column
 
 
 def _put_deletes(draft: Draft, found: _Snapshot) -> None:
-    deletes, legacy = found.config.hard_deletes, found.config.invalidate_hard_deletes
-    named = f"hard_deletes: {deletes}"
     # Without hard_deletes, its older form counts.
-    if deletes is None:
-        deletes = "invalidate" if legacy else "ignore"
-        default = "hard_deletes: ignore, dbt's default"
-        named = default if legacy is None else f"invalidate_hard_deletes: {str(legacy).lower()}"
-    elif legacy is not None:
-        draft.left_out.append("invalidate_hard_deletes: hard_deletes counts")
+    deletes = found.config.hard_deletes or ("invalidate" if found.config.invalidate_hard_deletes else "ignore")
     meanings = {"ignore": "ignore", "invalidate": "close", "new_record": "mark"}
     if deletes not in meanings:
         raise found.wrong(f"hard_deletes: '{deletes}' is not one of {', '.join(meanings)}")
-    draft.put("on_delete", meanings[deletes], f"{named}.")
+    draft.put("on_delete", meanings[deletes], f"hard_deletes: {deletes}.")
     if deletes == "ignore":
         return
     draft.note("An empty source stops the run, where dbt takes every key for deleted; see snapshot.", "on_delete")
-    kind = draft.options.get("history", {}).get("type")
-    if kind == "date":
-        draft.note(
-            "A key that is gone on the day of its change stops the run; dbt ends it where it began.", "on_delete"
-        )
-    elif kind == "bigint":
+    if draft.options.get("history", {}).get("type") == "bigint":
         draft.put("snapshot.taken_at", "unix_timestamp()", "Of a deleted key, in the unit of updated_at: seconds?")
 
 
-def _put_history(draft: Draft, names: dict[str, str], renamed: Iterable[str]) -> None:
+def _put_history(draft: Draft, names: dict[str, str]) -> None:
     """Write the history columns. ``names``: dbt's default name -> name in this snapshot."""
-    note = "snapshot_meta_column_names: the names of dbt's columns." if renamed else "The names of dbt's columns."
-    draft.put("history.valid_from", names["dbt_valid_from"], note)
+    draft.put("history.valid_from", names["dbt_valid_from"], "The names of dbt's columns.")
     draft.put("history.valid_to", names["dbt_valid_to"])
     draft.put("history.is_current", None, "dbt has no such column.")
     draft.put("history.surrogate_key", names["dbt_scd_id"], "One per version as in dbt, but SHA-256 instead of MD5.")
     if draft.options["on_delete"] == "mark":
         draft.put("history.deleted", names["dbt_is_deleted"], "A boolean, which is text in dbt on Spark.")
     draft.left_out.append(f"the column {names['dbt_updated_at']}: {names['dbt_valid_from']} holds the same time")
-    unknown = [column for column in renamed if column not in _META]
-    draft.left_out += [f"snapshot_meta_column_names.{column}: no column of dbt" for column in unknown]
 
 
 def _put_open_end(draft: Draft, end: str | int | None) -> None:
@@ -301,9 +264,7 @@ def _put_open_end(draft: Draft, end: str | int | None) -> None:
     if end is None:
         return
     kind = draft.options["history"].get("type", "timestamp")
-    # date(9999, 12, 31) is '9999-12-31'
-    text = _DATE_PARTS.sub(lambda parts: "'{:04}-{:02}-{:02}'".format(*map(int, parts.groups())), str(end))
-    literals = (_NUMBERS if kind == "bigint" else _TIMES).findall(text)
+    literals = (_NUMBERS if kind == "bigint" else _TIMES).findall(str(end))
     if len(literals) == 1:
         time = literals[0].replace("T", " ")
         value = int(time) if kind == "bigint" else time[:10] if kind == "date" else time

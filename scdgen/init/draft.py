@@ -33,7 +33,6 @@ from scdgen.sql.types import data_type, to_spark
 
 WIDTH = 110
 Place = tuple[str, ...]
-_TEXT_JOINS = (exp.DPipe, exp.Concat, exp.ConcatWs)
 
 
 class _Representer(RoundTripRepresenter):
@@ -340,34 +339,12 @@ def put_keys(draft: Draft, expressions: Iterable[str], option: str) -> None:
             read = sql.expression(text)
         except ValueError as error:
             raise UsageError(str(error), place=option) from error
-        tree = sqlglot.parse_one(text, dialect=DIALECT)
-        parts = [find_column(draft, name, option) for name in _list_columns(tree)]
         if read.bare is not None:
-            keys += parts
-        elif len(parts) > 1 and isinstance(tree, _TEXT_JOINS):
-            keys += parts
-            draft.note(f"{option} {text} joins texts; separate columns cannot collide.", "keys")
-        elif len(parts) == 1 and isinstance(tree, exp.Coalesce):
-            keys += parts
-            set_option(draft, parts[0], "from", text)
-            draft.note(f"{option} is an expression, which the column now holds.", "columns", parts[0])
-        else:
-            # The columns that it reads keep their own values, and the expression may have another type.
-            name = free_name("unique_key", draft.options["columns"])
-            draft.options["columns"] = {name: {"type": "string", "from": text}, **draft.options["columns"]}
-            keys.append(name)
-            draft.note(f"{option} is an expression; this column holds it, as text.", "columns", name)
+            keys.append(find_column(draft, read.bare, option))
+            continue
+        # The columns that it reads keep their own values, and the expression may have another type.
+        name = free_name("unique_key", draft.options["columns"])
+        draft.options["columns"] = {name: {"type": "string", "from": text}, **draft.options["columns"]}
+        keys.append(name)
+        draft.note(f"{option} is an expression; this column holds it, as text.", "columns", name)
     draft.put("keys", list(dict.fromkeys(keys)))
-
-
-def _list_columns(tree: exp.Expr) -> list[str]:
-    return list(dict.fromkeys(column.name for column in tree.find_all(exp.Column, bfs=False)))
-
-
-def track_only(draft: Draft, tracked: Iterable[str]) -> list[str]:
-    """Write ``track: false`` at every other column that is not a key, and return their names."""
-    kept = {*tracked, *draft.options["keys"]}
-    others = [name for name in draft.options["columns"] if name not in kept]
-    for name in others:
-        set_option(draft, name, "track", False)
-    return others

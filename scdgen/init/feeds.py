@@ -28,10 +28,10 @@ from scdgen.init.data import (
     warn_of_truncates,
 )
 from scdgen.init.draft import Draft, quote_column, to_option
+from scdgen.init.guess import WHOLE
 from scdgen.sql.dates import find_epoch
 from scdgen.sql.types import struct_fields, struct_type
 
-_WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 _AVRO = {"boolean", "int", "long", "float", "double", "bytes", "string"}  # names of the branches of a union in JSON
 _DIGITS = "DECIMAL(38, 0)"
 # A position in the log of a database, by the fields that Debezium has: Postgres, SQL Server, MySQL, Oracle.
@@ -72,7 +72,7 @@ class Value:
         """Return the value as a number, if it is text with digits alone or ``from_text`` a cell of a CSV."""
         if self.type == "STRING" and all(str(v).isdigit() and len(str(v)) <= 38 for v in self.values if v is not None):
             return replace(self, text=cast(self.text, _DIGITS), type=_DIGITS)
-        if from_text and self.type in _WHOLE:
+        if from_text and self.type in WHOLE:
             return replace(self, text=cast(self.text, "BIGINT"), type="BIGINT")
         return self
 
@@ -165,7 +165,7 @@ def _put_meanings(draft: Draft, sample: Sample, found: Feed, pattern: str) -> No
     """Write the time, the order, the deletes and what is not a change."""
     assert found.time is not None
     time = found.time.text
-    if found.time.type in _WHOLE:
+    if found.time.type in WHOLE:
         number = cast(time, "BIGINT") if sample.format == "csv" else time
         time = f"{find_epoch(found.time.values) or 'timestamp_millis'}({number})"
     draft.put("source.effective_at", time, f"Guessed: the time of the change in {found.time.text}.")
@@ -183,7 +183,7 @@ def _put_meanings(draft: Draft, sample: Sample, found: Feed, pattern: str) -> No
         kind = struct_type(fields) if len(order) > 1 else fields[0][1]
         while name.lower() in {c.name.lower() for c in found.columns}:
             name = f"feed_{name}"
-        kept = {"name": name, "type": kind.lower()} if kind not in _WHOLE else name
+        kept = {"name": name, "type": kind.lower()} if kind not in WHOLE else name
         place = "history.sequence" if pattern == "scd2" else "sequence"
         draft.put(place, kept, "Keeps the order: an older row of one time that comes again is left out.")
     operation, truncates = found.operation.text, found.writer.startswith("Debezium") and pattern == "scd1"
@@ -211,7 +211,7 @@ def _put_columns(draft: Draft, columns: Sequence[Seen], found: Feed, given: Mapp
             read = f"coalesce({c.read}, {found.before[c.name]})"
         listed[c.name] = {"type": kind, "from": read} if read is not None else kind
         # Debezium writes dates and times as numbers.
-        if found.before and c.type in _WHOLE and (epoch := find_epoch(c.values)):
+        if found.before and c.type in WHOLE and (epoch := find_epoch(c.values)):
             draft.note(f"If these are times: type timestamp, from {epoch}({c.read}).", "columns", c.name)
     draft.put("columns", listed)
     if found.before:
@@ -250,7 +250,7 @@ def find_feed(sample: Sample, date_format: str | None = None) -> Feed | None:
 def _read(columns: Sequence[Seen], name: str, known: Mapping[str, Value]) -> Value:
     """Return the value of a column of times, by the expression that reads it if it is text."""
     column = next(c for c in columns if c.name.lower() == name)
-    is_text = column.type not in _WHOLE and len(column.moments) == 1
+    is_text = column.type not in WHOLE and len(column.moments) == 1
     return replace(known[name], text=column.moments[0] if is_text else known[name].text, type=column.type)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
@@ -31,10 +32,8 @@ _SELECTED_VERSION = re.compile(
 _FORMATS = ("csv", "json", "parquet", "delta")
 
 
-class _Put(Protocol):
-    """Sets an option of the source, with a comment above it if there is room for one."""
-
-    def __call__(self, option: str, value: Any, note: str | None = None, /) -> None: ...
+Put = Callable[..., None]
+"""Sets an option of the source, with a comment above it if there is room for one."""
 
 
 def put_source(draft: Draft, pipeline: Pipeline, place: str, flow: Flow) -> None:
@@ -61,11 +60,9 @@ def put_source(draft: Draft, pipeline: Pipeline, place: str, flow: Flow) -> None
     if flow.once:
         again = "each run is a batch" if not inline else f"scdgen run --feed {place.split('.')[1]}, once"
         draft.left_out.append(f"{flow.label(Clause.ONCE)}: {again}")
-    if flow.comment:
-        draft.left_out.append("COMMENT: the text on a flow; a table has description")
 
 
-def _put_relation(draft: Draft, pipeline: Pipeline, flow: Flow, put: _Put, clause: Clause = Clause.FROM) -> None:
+def _put_relation(draft: Draft, pipeline: Pipeline, flow: Flow, put: Put, clause: Clause = Clause.FROM) -> None:
     """Write the table or the files that a flow reads."""
     text = flow.clauses[clause]
     files = _FILES.fullmatch(text)
@@ -98,7 +95,7 @@ def _read_files(text: str) -> exp.Anonymous | None:
     return made if isinstance(made, exp.Anonymous) and made.name.lower() == "read_files" else None
 
 
-def _put_files(draft: Draft, flow: Flow, clause: Clause, call: exp.Anonymous, put: _Put) -> None:
+def _put_files(draft: Draft, flow: Flow, clause: Clause, call: exp.Anonymous, put: Put) -> None:
     """Write the path and the format of ``read_files``. Raises :class:`SpecError` if they are not literals."""
     first, *options = call.expressions
     named = {o.this.name.lower(): o.expression.name for o in options if isinstance(o, exp.Kwarg)}
@@ -111,7 +108,7 @@ def _put_files(draft: Draft, flow: Flow, clause: Clause, call: exp.Anonymous, pu
     draft.left_out += [f"read_files … {option} => {value}: see source.options" for option, value in named.items()]
 
 
-def _put_snapshot(draft: Draft, pipeline: Pipeline, flow: Flow, put: _Put) -> None:
+def _put_snapshot(draft: Draft, pipeline: Pipeline, flow: Flow, put: Put) -> None:
     """Write a source that is a full extract, and when it was taken."""
     text = flow.clauses.get(Clause.SNAPSHOT, "")
     if flow.function is not None:
@@ -131,7 +128,7 @@ def _put_snapshot(draft: Draft, pipeline: Pipeline, flow: Flow, put: _Put) -> No
         draft.left_out.append("WITH VERSION: a run reads one snapshot; run it for each new version, in order")
 
 
-def _put_query(draft: Draft, flow: Flow, text: str, put: _Put) -> None:
+def _put_query(draft: Draft, flow: Flow, text: str, put: Put) -> None:
     """Write the query of a snapshot, in which ``:version`` stands for the version that the flow selects."""
     if _VERSION.search(text) and not flow.has_version:
         raise flow.wrong(Clause.SNAPSHOT, "current_snapshot_version() has no WITH VERSION; add it, or remove the call")

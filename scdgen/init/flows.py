@@ -80,8 +80,6 @@ class Flow:
     """The name of the Python function that gives the snapshots, instead of a ``FROM SNAPSHOT``."""
     once: bool = False
     """Whether it runs only once, as a backfill does."""
-    comment: bool = False
-    """Whether it has a ``COMMENT`` of its own."""
 
     @property
     def is_snapshot(self) -> bool:
@@ -163,17 +161,8 @@ class TargetTable:
     columns: dict[str, dict[str, Any]] = field(default_factory=dict)
     """A column -> its options in a spec; empty if the statement lists none."""
     description: str | None = None
-    table: dict[str, Any] = field(default_factory=dict)
-    expectations: list[dict[str, str]] = field(default_factory=list)
-    """Rules for rows, with the options of the spec's ``expectations``."""
     left_out: list[str] = field(default_factory=list)
-    """What has no counterpart in a spec, each with the reason."""
-
-    def add_rule(self, name: str, rule: str, action: str) -> None:
-        """Add a rule for rows. Its name may be any text in a pipeline, and is a word in a spec."""
-        word = re.sub(r"\W+", "_", name).strip("_")
-        word = word if word[:1].isalpha() and word.isascii() else f"rule_{len(self.expectations) + 1}"
-        self.expectations.append({"name": word, "expect": rule, "on_violation": action})
+    """The names of what else it says, such as ``CLUSTER BY``, which is not in a draft."""
 
 
 @dataclass
@@ -199,8 +188,3 @@ def plain_name(name: str) -> str:
         return sql.join_name(sql.split_name(name)) if "`" in name else name
     except ValueError:
         return name
-
-
-def unmapped_table_option(option: str) -> str:
-    """Return the reason why an option of a streaming table is not in a draft."""
-    return f"{option}: an option of the streaming table that a spec does not have; set it on the table once"

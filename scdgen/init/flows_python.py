@@ -13,8 +13,8 @@ from sqlglot.errors import SqlglotError
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError, nearest
-from scdgen.init.flows import Clause, Flow, Pipeline, Place, TargetTable, plain_name, unmapped_table_option
-from scdgen.init.flows_sql import put_properties, read_columns
+from scdgen.init.flows import Clause, Flow, Pipeline, Place, TargetTable, plain_name
+from scdgen.init.flows_sql import read_columns
 
 _CHANGES = ("create_auto_cdc_flow", "apply_changes")
 _SNAPSHOTS = ("create_auto_cdc_from_snapshot_flow", "apply_changes_from_snapshot")
@@ -49,10 +49,6 @@ _OF_BOTH = (
     "name", "once",
 )  # fmt: skip
 _OF_CHANGES = (*_OF_BOTH, *_EXPRESSIONS, *_LISTS, *(other for _, other in _LISTS.values()), "ignore_null_updates")
-_OF_TABLES = {
-    "name": "", "comment": "", "schema": "", "table_properties": "", "partition_cols": "partition_by",
-    "cluster_by": "cluster_by", "expect_all": "", "expect_all_or_drop": "skip", "expect_all_or_fail": "fail",
-}  # fmt: skip
 _GIVE = "write dp.create_auto_cdc_flow(…) or dp.create_auto_cdc_from_snapshot_flow(…)"
 _TEXT = "is not text that can be read without running the file; write it as text"
 _T = TypeVar("_T")
@@ -106,7 +102,7 @@ class _File:
         """Return a literal, or what the names of constants in it stand for; ``None`` if only a run would know."""
         try:
             return self._value(node)
-        except (_UnknownError, RecursionError, TypeError):
+        except (_UnknownError, RecursionError):
             return None
 
     def _value(self, node: ast.expr) -> Any:
@@ -119,16 +115,10 @@ class _File:
                 return self._values[name]
             case ast.List(items) | ast.Tuple(items):
                 return [self._value(item) for item in items]
-            case ast.Dict(keys, values):
-                return {self._value(key): self._value(item) for key, item in zip(keys, values, strict=True) if key}
             case ast.JoinedStr(parts):
                 return "".join(str(self._value(part)) for part in parts)
             case ast.FormattedValue(inner, -1, None):
                 return self._value(inner)
-            case ast.BinOp(left, ast.Add(), right):
-                one, two = self._value(left), self._value(right)
-                if isinstance(one, str) and isinstance(two, str):
-                    return one + two
         raise _UnknownError
 
     def read(self, node: ast.expr, kind: type[_T] | tuple[type[_T], ...], argument: str, instead: str) -> _T:
@@ -325,8 +315,8 @@ def _find_table(file: _File, function: ast.FunctionDef | ast.AsyncFunctionDef) -
 
 def _add_table(pipeline: Pipeline, file: _File, call: ast.Call) -> None:
     """Read a call that creates a streaming table. What it is given in another form is left out."""
-    # Take any argument: what is not mapped is listed, not refused.
-    known = (*_OF_TABLES, *(keyword.arg for keyword in call.keywords if keyword.arg))
+    # Take any argument: what is not read is listed, not refused.
+    known = tuple(keyword.arg for keyword in call.keywords if keyword.arg)
     given = _arguments(file, call, ("name",), known)
     name = file.known(given["name"]) if "name" in given else None
     if not isinstance(name, str):
@@ -334,8 +324,6 @@ def _add_table(pipeline: Pipeline, file: _File, call: ast.Call) -> None:
     table = pipeline.tables.setdefault(plain_name(name).lower(), TargetTable())
     for argument, node in given.items():
         value = file.known(node)
-        if argument == "name":
-            continue
         if argument == "comment" and isinstance(value, str):
             table.description = value
         elif argument == "schema" and isinstance(value, str):
@@ -344,14 +332,5 @@ def _add_table(pipeline: Pipeline, file: _File, call: ast.Call) -> None:
             except (SqlglotError, ValueError) as error:
                 message = f"schema: {str(error).splitlines()[0].rstrip('. ')}; write name type, …"
                 raise file.wrong(node, message) from error
-        elif argument == "table_properties" and isinstance(value, dict):
-            put_properties(table, {str(name): str(item) for name, item in value.items()})
-        elif argument in ("partition_cols", "cluster_by") and isinstance(value, list):
-            table.table[_OF_TABLES[argument]] = value
-        elif argument in ("expect_all_or_drop", "expect_all_or_fail") and isinstance(value, dict):
-            for rule, condition in value.items():
-                table.add_rule(str(rule), str(condition), _OF_TABLES[argument])
-        elif argument == "expect_all":
-            table.left_out.append("expect_all: only warns; write each as a check, or say what happens to rows")
-        else:
-            table.left_out.append(unmapped_table_option(argument))
+        elif argument != "name":
+            table.left_out.append(argument)

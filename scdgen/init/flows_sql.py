@@ -19,8 +19,8 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 from scdgen import sql
 from scdgen.errors import Problem, SpecError, quoted
 from scdgen.init.draft import read_select, split_columns, strip_comments, to_option
-from scdgen.init.flows import NAME, Clause, Flow, Pipeline, Place, TargetTable, plain_name, unmapped_table_option
-from scdgen.sql.tokens import DIALECT, split_list, split_tokens, tokens
+from scdgen.init.flows import NAME, Clause, Flow, Pipeline, Place, TargetTable, plain_name
+from scdgen.sql.tokens import DIALECT, split_tokens, tokens
 
 # A longer clause comes before one that it begins with.
 _CLAUSES = sorted((clause for clause in Clause if clause is not Clause.ONCE), key=len, reverse=True)
@@ -29,7 +29,7 @@ _TABLE_CLAUSES = (
     "DEFAULT COLLATION", "LOCATION",
 )  # fmt: skip
 _FLOW = re.compile(
-    rf"(?:CREATE FLOW (?P<name>{NAME})(?P<comment> COMMENT (?:'[^']*'|\"[^\"]*\"))? AS )?"
+    rf"(?:CREATE FLOW (?P<name>{NAME})(?: COMMENT (?:'[^']*'|\"[^\"]*\"))? AS )?"
     rf"(?:AUTO CDC|APPLY CHANGES)(?P<once> ONCE)? INTO (?P<target>{NAME})",
     re.IGNORECASE,
 )
@@ -44,10 +44,7 @@ _VIEW = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _STREAM = re.compile(rf"\bSTREAM\s*\(\s*({NAME})\s*\)|\bSTREAM\s+({NAME})", re.IGNORECASE)
-_EXPECT = re.compile(
-    r"CONSTRAINT\s+(?P<name>`[^`]+`|\w+)\s+EXPECT\s*\((?P<rule>.*)\)(?:\s*ON\s+VIOLATION\s+(?P<action>DROP\s+ROW|FAIL\s+UPDATE))?",
-    re.IGNORECASE | re.DOTALL,
-)
+_CONSTRAINT = re.compile(r"CONSTRAINT\s+(?:`[^`]+`|\w+)|PRIMARY\s+KEY\b|FOREIGN\s+KEY\b", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\$\{[^}\n]*\}|\bIDENTIFIER\s*\([^)\n]*\)", re.IGNORECASE)
 _GIVE = (
     "write CREATE FLOW name AS AUTO CDC INTO target FROM …, APPLY CHANGES INTO target FROM …, or CREATE STREAMING "
@@ -151,10 +148,7 @@ def _read_flow(file: str, text: str, read: Sequence[Token]) -> Flow:
         raise SpecError([Problem(file, place.line, 1, f"is not a flow of AUTO CDC that can be read; {_GIVE}")])
     clauses, places = _read_clauses(file, text, read, starts)
     name = sql.unquote(begin["name"].split(".")[-1]) if begin["name"] else None
-    return Flow(
-        file, name, plain_name(begin["target"]), clauses, places, place,
-        once=bool(begin["once"]), comment=bool(begin["comment"]),
-    )  # fmt: skip
+    return Flow(file, name, plain_name(begin["target"]), clauses, places, place, once=bool(begin["once"]))
 
 
 def _read_own_flow(file: str, text: str, read: Sequence[Token], begin: int, target: str) -> Flow:
@@ -220,16 +214,13 @@ def _in_brackets(text: str) -> str:
 
 
 def read_columns(table: TargetTable, listed: str) -> None:
-    """Read the columns of a table and the rules for its rows, as in CREATE TABLE.
+    """Read the columns of a table, as in CREATE TABLE.
 
     Raises ``ValueError``, or sqlglot's error, if they cannot be read.
     """
     for part in split_columns(listed):
-        if rule := _EXPECT.fullmatch(part):
-            _read_rule(table, rule["name"], rule["rule"].strip(), rule["action"] or "")
-            continue
-        if re.match(r"(CONSTRAINT|PRIMARY\s+KEY|FOREIGN\s+KEY)\b", part, re.IGNORECASE):
-            table.left_out.append(unmapped_table_option(" ".join(part.split())))
+        if constraint := _CONSTRAINT.match(part):
+            table.left_out.append(constraint[0])
             continue
         # sqlglot does not know MASK, so cut it off.
         shown, _, mask = re.sub(r"\sMASK\s", "\0", part, count=1, flags=re.IGNORECASE).partition("\0")
@@ -238,7 +229,7 @@ def read_columns(table: TargetTable, listed: str) -> None:
         if column is None or column.args.get("kind") is None:
             raise ValueError(f"'{part}' is not a column with a type")
         if mask:
-            table.left_out.append(unmapped_table_option(f"MASK of {column.name}"))
+            table.left_out.append(f"MASK of {column.name}")
         table.columns[column.name] = _read_column(table, column)
 
 
@@ -254,51 +245,18 @@ def _read_column(table: TargetTable, column: exp.ColumnDef) -> dict[str, Any]:
             options["comment"] = found.this.name
         else:
             text = constraint.sql(dialect=DIALECT)
-            table.left_out.append(unmapped_table_option(f"{text} of {column.name}"))
+            table.left_out.append(f"{text} of {column.name}")
     return options
 
 
-def _read_rule(table: TargetTable, name: str, rule: str, action: str) -> None:
-    """Read an expectation. One that only warns has no counterpart."""
-    actions = {"DROP ROW": "skip", "FAIL UPDATE": "fail"}
-    chosen = actions.get(" ".join(action.upper().split()))
-    if chosen is None:
-        table.left_out.append(f"{name}: EXPECT ({rule}) only warns; write it as a check, or say what happens to rows")
-    else:
-        table.add_rule(name, rule, chosen)
-
-
 def _read_table_clauses(table: TargetTable, text: str) -> None:
-    """Read what comes after the columns of a table."""
+    """Read what comes after the columns of a table: its comment, and the names of what is left out."""
     read = tokens(text)
     starts = _find_clauses(read, _TABLE_CLAUSES)
     if read and (not starts or starts[0][1] != 0):
         raise ValueError(f"{quoted(text)} is not a clause of it")
-    for place, (name, _, inner) in enumerate(starts):
-        end = starts[place + 1][1] if place + 1 < len(starts) else len(read)
-        inside = read[inner:end]
-        value = text[inside[0].start : inside[-1].end + 1] if inside else ""
-        if name == "COMMENT":
-            table.description = exp.maybe_parse(value, dialect=DIALECT).name
-        elif name in ("CLUSTER BY", "PARTITIONED BY") and value.startswith("("):
-            option = "cluster_by" if name == "CLUSTER BY" else "partition_by"
-            table.table[option] = [sql.unquote(part) for part in split_list(_in_brackets(value))]
-        elif name == "TBLPROPERTIES":
-            put_properties(table, dict(map(_read_property, split_list(_in_brackets(value)))))
+    for name, _, inner in starts:
+        if name == "COMMENT" and inner < len(read):
+            table.description = read[inner].text
         else:
-            table.left_out.append(unmapped_table_option(f"{name} {value}".strip()))
-
-
-def _read_property(text: str) -> tuple[str, str]:
-    """Return the name and the value of a property, without quotes."""
-    name, _, value = text.partition("=")
-    return tuple(part.strip().strip("'\"`") for part in (name, value))  # type: ignore[return-value]
-
-
-def put_properties(table: TargetTable, properties: dict[str, str]) -> None:
-    """Keep the properties of a table, except those that are settings of its pipeline."""
-    for name, value in properties.items():
-        if name.startswith("pipelines."):
-            table.left_out.append(f"{name}: a setting of the pipeline; scdgen needs none")
-        else:
-            table.table.setdefault("properties", {})[name] = value
+            table.left_out.append(name)

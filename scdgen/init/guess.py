@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LOADED = re.compile(
     r"_*((dw|dwh|etl|meta|stg|last|airbyte|dlt)_)*"

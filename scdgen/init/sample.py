@@ -23,7 +23,7 @@ from scdgen.files.dialect import open_text
 from scdgen.files.errors import find_uneven
 from scdgen.files.objects import is_array
 from scdgen.files.read import csv_heads
-from scdgen.init.data import CENTS, MONEY, ROWS, Sample, build_sample, find_options, refuse_excels_line
+from scdgen.init.data import CENTS, MONEY, ROWS, Sample, build_sample, find_options
 from scdgen.sql.types import data_type, struct_type
 
 MOST_BYTES = 64 << 20  # of a file that Python reads; Spark is faster for a larger one
@@ -42,13 +42,12 @@ Rows = list[Sequence[Any]]
 def read_local(path: str, options: Mapping[str, str]) -> Sample | None:
     """Read a local file; ``None`` if only Spark can read it, or can say what is wrong with it.
 
-    ``options`` are those of Spark's CSV reader. Raises :class:`UsageError` for a CSV that a draft's path cannot read,
-    and :class:`DataError` for one that a run refuses for its header or for the number of cells in a row.
+    ``options`` are those of Spark's CSV reader. Raises :class:`UsageError` for a CSV whose header was not split, and
+    :class:`DataError` for one that a run refuses for its header or for the number of cells in a row.
     """
     found = replace(files.find(path), given=options)
     if found.kind == "csv":
         # Spark would drop cells, and name columns apart.
-        refuse_excels_line(found)
         _refuse_uneven(found)
     if len(found.local) != 1 or found.folder or found.kind not in {"csv", "json"} or options.keys() - _PYTHON:
         return None
@@ -106,8 +105,8 @@ def find_type(text: str) -> str:
 
     >>> [find_type(text) for text in ("1", "2147483648", "12345678901234567890", "007", "+47", "0.5", "TRUE", "1-2")]
     ['INT', 'BIGINT', 'DECIMAL(20)', 'STRING', 'STRING', 'DOUBLE', 'BOOLEAN', 'STRING']
-    >>> [find_type(text) for text in ("49.90", "49.9", "-0.10")]
-    ['DECIMAL(18, 2)', 'DOUBLE', 'DECIMAL(18, 2)']
+    >>> [find_type(text) for text in ("49.90", "49.9", "-0.10", "12345678901234567.00")]
+    ['DECIMAL(18, 2)', 'DOUBLE', 'DECIMAL(18, 2)', 'DOUBLE']
     >>> [find_type(text) for text in ("2024-02-29", "2023-02-29", "2024-02-29 10:00:00.5", "2024-02-29T10:00Z")]
     ['DATE', 'STRING', 'TIMESTAMP', 'TIMESTAMP']
     """
@@ -137,6 +136,8 @@ def merge_types(kinds: Iterable[str]) -> str:
 
     >>> [merge_types(kinds) for kinds in (["INT", "BIGINT"], ["DECIMAL(20)", "BIGINT"], ["DATE", "TIMESTAMP"], [])]
     ['BIGINT', 'DECIMAL(20,0)', 'TIMESTAMP', 'STRING']
+    >>> [merge_types(["DECIMAL(18, 2)", *others]) for others in ([], ["DOUBLE"], ["INT"])]
+    ['DECIMAL(18, 2)', 'DOUBLE', 'DOUBLE']
     """
     found = set(kinds)
     if MONEY in found and len(found) > 1:

@@ -12,38 +12,7 @@ from tests.unit.test_cli import run
 
 pytestmark = pytest.mark.verify
 
-# The examples of the Databricks documentation.
-FLOW = """\
--- the flow
-CREATE FLOW users_flow AS AUTO CDC INTO
-  main.crm.users
-FROM
-  stream(main.crm.users_cdf)
-KEYS
-  (userId)
-APPLY AS DELETE WHEN
-  operation = "DELETE" -- gone
-SEQUENCE BY
-  sequenceNum
-COLUMNS * EXCEPT
-  (operation, sequenceNum)
-STORED AS
-  SCD TYPE 2
-TRACK HISTORY ON * EXCEPT
-  (city);
-"""
-CHANGES = """\
-APPLY CHANGES INTO live.target
-FROM stream(cdc_data.users)
-KEYS (userId)
-APPLY AS DELETE WHEN operation = "DELETE"
-APPLY AS TRUNCATE WHEN operation = "TRUNCATE"
-SEQUENCE BY sequenceNum
-COLUMNS * EXCEPT (operation, sequenceNum)
-STORED AS SCD TYPE 1
-"""
 BEGIN = "APPLY CHANGES INTO users FROM feed KEYS (id)"
-TYPES = "userId:int,name:string,city:string,sequenceNum:bigint"
 
 
 def draft(capsys: pytest.CaptureFixture[str], folder: Path, text: str, *options: str) -> tuple[int, str, str]:
@@ -56,29 +25,6 @@ def spec_of(capsys: pytest.CaptureFixture[str], folder: Path, text: str, *option
     status, out, err = draft(capsys, folder, text, *options)
     assert (status, err) == (0, "")
     return load_spec_text(out)
-
-
-def test_apply_changes_of_the_documentation(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Type 1 keeps the sequence as a column, which orders changes across batches."""
-    spec = spec_of(capsys, tmp_path, CHANGES, "--columns", TYPES)
-    assert (spec.target, spec.pattern, spec.source.table) == ("target", "scd1", "cdc_data.users")
-    assert spec.source.truncate_when == 'operation = "TRUNCATE"'
-    assert (spec.updated_at, spec.columns["sequenceNum"].type) == ("sequenceNum", "BIGINT")
-    assert [*spec.columns] == ["userId", "name", "city", "sequenceNum"]
-
-
-def test_draft_without_types_says_what_is_guessed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    status, out, err = draft(capsys, tmp_path, FLOW)
-    assert (status, err) == (0, "")
-    assert "# The statement has no types: string is a guess for userId, city.\n" in out
-    assert (
-        "# COLUMNS * stands for all of the source except operation, sequenceNum: add those that are missing.\n" in out
-    )
-    assert (
-        "  # A guess: the statement has no type of SEQUENCE BY; timestamp, date or bigint.\n  type: timestamp\n" in out
-    )
-    filled = out.replace("  userId: string\n", "  userId: int\n  name: string\n").replace("timestamp\n", "bigint\n")
-    assert [*load_spec_text(filled).columns] == ["userId", "name", "city"]
 
 
 def test_names_in_quotes_are_the_same_names(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -130,6 +76,7 @@ LISTED = f"{BEGIN} SEQUENCE BY n COLUMNS id, a, b STORED AS SCD TYPE 2"
         (LISTED.replace(" n ", " struct(n, m) "), "source.effective_at", "n"),
         (LISTED.replace(" n ", " STRUCT(n, coalesce(m, 0)) "), "source.sequence_by", ("coalesce(m, 0)",)),
         (LISTED.replace("FROM feed", "FROM STREAM a.feed"), "source.table", "a.feed"),
+        (LISTED.replace("APPLY CHANGES", "CREATE FLOW f COMMENT 'a b' AS AUTO CDC"), "source.table", "feed"),
         (LISTED.replace("FROM feed", "FROM stream(LIVE.feed)"), "source.table", "feed"),
         (LISTED.replace("FROM feed", "FROM stream(a.`s t`)"), "source.table", "a.`s t`"),
         (
@@ -138,6 +85,8 @@ LISTED = f"{BEGIN} SEQUENCE BY n COLUMNS id, a, b STORED AS SCD TYPE 2"
         ),
         (LISTED.replace("COLUMNS", "COLUMNS TO UPDATE changed COLUMNS"), "source.sets", "changed"),
         (LISTED.replace("(id)", "(id, a)"), "keys", ("id", "a")),
+        (f"{BEGIN} SEQUENCE BY n COLUMNS (id, a)", "updated_at", "n"),
+        (f"{BEGIN} APPLY AS TRUNCATE WHEN op = 'T' SEQUENCE BY n COLUMNS (id)", "source.truncate_when", "op = 'T'"),
         (f"{LISTED} TRACK HISTORY ON a", "track", ["id", "a"]),
         (f"{LISTED} TRACK HISTORY ON * EXCEPT (a)", "track", ["id", "b"]),
         (f"{LISTED} TRACK HISTORY ON *", "track", ["id", "a", "b"]),
@@ -173,10 +122,6 @@ def test_clause_becomes_option(
             LISTED.replace("FROM feed", "FROM stream(feed) WITH (SKIPCHANGECOMMITS)"),
             "FROM … WITH (SKIPCHANGECOMMITS): an option of the stream; scdgen reads the table",
         ),
-        (
-            LISTED.replace("APPLY CHANGES", "CREATE FLOW f COMMENT 'a b' AS AUTO CDC"),
-            "COMMENT: the text on a flow; a table has description",
-        ),
         (LISTED.replace("APPLY CHANGES", "CREATE FLOW f AS AUTO CDC ONCE"), "ONCE: each run is a batch"),
         (
             LISTED.replace("SCD TYPE 2", "BITEMPORAL"),
@@ -196,6 +141,11 @@ def test_clause_without_option_is_named(
     assert (status, err) == (0, f"flow.sql: not mapped: {says}\n")
     assert f"# - {says}\n" in out
     load_spec_text(out)
+
+
+def test_type_of_history_without_types_is_a_guess(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = draft(capsys, tmp_path, LISTED)[1]
+    assert "# A guess: the statement has no type of SEQUENCE BY; timestamp, date or bigint.\n  type: timestamp\n" in out
 
 
 def test_other_target(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -115,7 +115,6 @@ def test_sql_of_another_adapter_is_noted(capsys: pytest.CaptureFixture[str], tmp
          "give --columns name:type,… or data with these columns: --from PATH or --table NAME"),
         ({}, {"compiled_code": "SELECT id::int, a::interval FROM y.z"}, 2, "manifest.json: a: 'interval': interval"),
         ({}, {"compiled_code": "SELECT 'a FROM y.z"}, 1, "manifest.json: s: "),
-        ({}, {"compiled_code": None, "depends_on": {"nodes": []}}, 2, "s: its SELECT is not compiled"),
         ({"unique_key": {"a": 1}}, {}, 1, "manifest.json: s: unique_key: cannot be a dict in dbt; write it as"),
         ({"snapshot_meta_column_names": "a"}, {}, 1, "s: snapshot_meta_column_names: cannot be a str in dbt"),
         ({"unique_key": "no"}, {}, 2, "unique_key: 'no' is not among the columns; the columns are id, a"),
@@ -143,7 +142,6 @@ def test_dbt_errors(
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[1]", "manifest.json: is not a manifest of dbt"),
         ('{"nodes": {"snapshot.p.s": {}}}', "manifest.json: is not a manifest of dbt"),
         (json.dumps({"nodes": {f"snapshot.p.{name}": {"name": name} for name in "ts"}}),
          "manifest.json: holds 2 snapshots (s, t); choose one with --name"),

