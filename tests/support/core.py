@@ -31,7 +31,6 @@ CORE = (
     "test_data_errors.py::test_engine_errors_are_one_line",
     "test_data_errors.py::test_params_are_required_and_typed",
     "test_evolution.py::test_new_columns_are_added",
-    "test_keep_and_mark.py::test_view_folds_equal_neighbours",
     "test_plan.py::test_pasted_plan_gives_the_same_rows",
     "test_random.py::test_random_spec[2]",
     "test_random.py::test_random_spec[3]",
