@@ -90,18 +90,6 @@ def test_views_get_the_new_columns(spark: SparkSession, runner: Runner) -> None:
     assert "email" in spark.table("evolve.now").columns
 
 
-@pytest.mark.nightly
-def test_new_column_opens_no_versions_in_snapshot(spark: SparkSession, runner: Runner) -> None:
-    rows = [(1, "Ann", "Oslo", None, None, day(1)), (2, "Bob", "Bonn", None, None, day(1))]
-    options = "snapshot: {taken_at: TIMESTAMP '2024-01-05'}"
-    runner.run(spec_of(rest=options, feed="snapshot"), source=frame(spark, *rows))
-    before = rows_of(spark, "evolve.dim")
-    evolved = spec_of(MORE, options + "\nschema_evolution: add_columns", feed="snapshot")
-    result = runner.run(evolved, source=frame(spark, *rows))
-    assert (result.inserted, result.updated, result.deleted) == (0, 0, 0)
-    assert [row[:3] for row in rows_of(spark, "evolve.dim")] == [row[:3] for row in before]
-
-
 def test_failed_run_drops_the_new_columns(spark: SparkSession, runner: Runner) -> None:
     runner.run(spec_of(rest="history: {row_hash: hash}"), source=frame(spark, (1, "Ann", "Oslo", None, None, day(1))))
     rows, columns = rows_of(spark, "evolve.dim"), spark.table("evolve.dim").columns
@@ -249,17 +237,6 @@ def test_existing_table_is_adopted(spark: SparkSession, runner: Runner) -> None:
     assert sorted(map(tuple, spark.table("evolve.dim").select("city", "valid_to", "note").collect()), key=repr) == [
         ("Bonn", None, None), ("Oslo", day(2), "old"), ("Rome", day(5), None)
     ]  # fmt: skip
-
-
-@pytest.mark.nightly
-def test_skipped_rows_are_counted(spark: SparkSession, runner: Runner) -> None:
-    rows = [(1, "Ann", "Oslo", None, None, day(1)), (None, "Eve", "Rome", None, None, day(1)),
-            (2, "Bob", "Bonn", None, None, None), (None, None, None, None, None, None)]  # fmt: skip
-    spec = spec_of(rest="bad_rows: skip")
-    result = runner.run(spec, source=frame(spark, *rows))
-    assert (result.inserted, result.skipped) == (1, 3)
-    again = runner.run(spec, source=frame(spark, *rows))
-    assert (again.inserted, again.updated, again.skipped) == (0, 0, 3)
 
 
 STORED = [(1, "Ann", "Oslo", None, 5, day(1)), (1, "Ann", "Rome", None, 6, day(3)), (2, "Bob", "Bonn", None, 7, day(1))]
