@@ -31,8 +31,6 @@ PARTS = {
     "lookups": (["lookups", "--rounds", "2"], ["--facts", "20000", "--keys", "2000", "--rounds", "1"]),
     "joined": (["joined"], ["--keys", "2000"]),
     "backfill": (["backfill"], ["--keys", "500", "--versions", "4"]),
-    "wide": (["wide"], ["--keys", "1000", "--columns", "2,4", "--rounds", "1"]),
-    "specs": (["many_specs", "100"], []),
 }
 RIVALS = ("history",)
 

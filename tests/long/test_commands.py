@@ -85,32 +85,6 @@ def test_day_of_work_in_separate_processes(folder: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("args", "status", "says"),
-    [
-        (["run", "customer.yml", "--source", "missing.csv"], 2, "missing.csv: no such file"),
-        (
-            ["run", "customer.yml", "--source", "bad.csv"],
-            1,
-            "bad.csv:2: column age: 'many' is not a valid INT (1 row, ",
-        ),
-        (["show", "customer.yml", "--key", "number=1"], 2, "--key number: is not a key of main.crm.customer"),
-        (
-            ["check", "never.yml"],
-            1,
-            "main.crm.never: no such table; run the spec first",
-        ),
-    ],
-)
-def test_errors_are_one_line(here: Called, folder: Path, args: list[str], status: int, says: str) -> None:
-    (folder / "bad.csv").write_text("no,name,age,at,lsn,op\n9,x,many,2024-01-01,1,I\n")
-    (folder / "never.yml").write_text(SPEC.replace("crm.customer", "crm.never"))
-    here("run", "customer.yml", "--source", "rows.csv")
-    got, _, err = here(*args)
-    assert got == status, err
-    assert says in err and err.count("\n") == 1, err
-
-
 def test_show_and_check_a_table(here: Called, folder: Path) -> None:
     spec = SPEC.replace("main.crm.customer", "main.crm.checked") + (
         "checks:\n  - {name: no_children, query: 'SELECT * FROM main.crm.checked WHERE age < 18'}\n"

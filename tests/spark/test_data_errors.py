@@ -126,19 +126,6 @@ def test_params_are_required_and_typed(spark: SparkSession) -> None:
 
 
 @pytest.mark.nightly
-def test_bad_rows_are_skipped_and_conflicts_resolved(spark: SparkSession) -> None:
-    runner = Runner(spark)
-    spec = load_spec_text(changes(more="bad_rows: skip").replace("errors.t", "errors.skip"))
-    result = runner.run(spec, frame(spark, (None, "x", T1), (1, "x", None), (1, "x", T1)))
-    assert result.inserted == 1
-    spec = load_spec_text(changes(more="conflicts: any").replace("errors.t", "errors.any"))
-    result = runner.run(
-        spec, frame(spark, (1, "x", T1), (1, "y", T1), (2, "x", T1), (3, "x", T1, 1, "D"), (3, "x", T1))
-    )
-    assert result.inserted == 2, "one of the two rows of 1, and a delete wins over a row of 3"
-
-
-@pytest.mark.nightly
 def test_rows_that_the_source_leaves_out_break_no_rule(spark: SparkSession) -> None:
     """Spark may test a condition before a join or an IS NOT NULL below it; the rules see only what the source keeps."""
     spark.sql("CREATE SCHEMA IF NOT EXISTS left_out")

@@ -132,26 +132,6 @@ def test_changes_whose_dates_are_text_close_no_other_key(spark: Any, here: Calle
     assert rows == [(1, "Ann", "2024-02-01", False), (1, "Anna", "2024-03-01", True), (2, "Bob", "2024-02-01", True)]
 
 
-@pytest.mark.nightly
-def test_draft_from_json_lines(here: Called) -> None:
-    same = {"id": 1, "day": "2024-05-01", "none": None}
-    rows = [
-        {**same, "data": {"Tags": ["a"]}, "changed": "2024-05-01T10:00:00Z", "deleted": False},
-        {**same, "data": {"Tags": []}, "changed": "2024-05-02T10:00:00Z", "deleted": True},
-    ]
-    Path("items.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    status, out, err = here("init", "--from", "items.json", "--pattern", "scd1")
-    assert (status, err) == (0, "")
-    spec = load_spec_text(out)
-    assert (spec.pattern, spec.source.effective_at, spec.updated_at) == ("scd1", "changed", "changed")
-    assert spec.source.delete_when == "deleted"
-    assert {name: column.type for name, column in spec.columns.items()} == {
-        "data": "STRUCT<Tags: ARRAY<STRING>>", "day": "DATE", "id": "BIGINT", "none": "STRING"
-    }  # fmt: skip
-    assert spec.keys == ("id",)
-    assert "# Guessed: the name; changed differs in all rows by itself.\n" in out
-
-
 @pytest.mark.verify
 def test_draft_from_delta_parquet_and_tables(spark: Any, here: Called) -> None:
     spark.sql("CREATE SCHEMA IF NOT EXISTS init_t")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,31 +13,12 @@ from scdgen import DataError, Runner, load_spec_text, render
 from scdgen.cases.spark import collect
 from scdgen.sql.tokens import split_statements
 from tests.conftest import Called, seeds
-from tests.support.random_specs import (
-    LAST_RUN,
-    Case,
-    batch_rows,
-    facts_schema,
-    make_facts,
-    make_members_case,
-    source_of,
-    unknown,
-)
-from tests.support.reference import (
-    Change,
-    History,
-    RefusedError,
-    infer,
-    merge_changes,
-    merge_snapshot,
-    replace_histories,
-    written,
-)
+from tests.support.random_batches import SparkSide, play
+from tests.support.random_specs import make_members_case
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-KEYS, RUNS = 60, 4
 SCD2 = [seed for seed in range(1, 68) if seed % 4 != 3]  # fifty
 
 
@@ -49,71 +29,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.mark.nightly
 def test_random_members(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    """Each run infers members, merges a batch, or both; each is repeated, which changes nothing."""
-    case = make_members_case(seed, f"members.t{seed}", str(tmp_path))
-    spec, runner, rng = load_spec_text(case.text), Runner(spark), random.Random(f"{seed} runs")
-    spark.sql(f"DROP TABLE IF EXISTS {case.document['target']}")
-    state: History = {case.meaning.reserved: [unknown(case)]} if case.meaning.reserved else {}
-    for number in range(RUNS):
-        label = f"seed {seed}, run {number}\n{case.text}"
-        rows, now = batch_rows(case, KEYS, number)
-        if number == 2 and case.meaning.reserved and case.meaning.bad_rows == "fail":
-            rows.append(replace(rows[0], key=case.meaning.reserved, deleted=False))
-        inferring = rng.random() < 0.7
-        if inferring:
-            facts = list(make_facts(case, KEYS, number))
-            put_facts(spark, case, facts)
-            expected = infer(state, [(fact[:-1], fact[-1]) for fact in facts], case.values, case.meaning.reserved)
-        else:
-            expected = state
-        source, params = source_of(spark, case, rows), case.params(now)
-        try:
-            expected = merge(case, expected, rows, now)
-        except RefusedError as refused:
-            before = table_rows(spark, spec.target) if runner.exists(spec) else None
-            with pytest.raises(DataError) as stopped:
-                runner.run(spec, source, params, infer=inferring)
-            assert stopped.value.rule == str(refused), label
-            assert (table_rows(spark, spec.target) if runner.exists(spec) else None) == before, label
-            continue
-        planned = None if inferring else len(runner.plan(spec, source, params))
-        done = runner.run(spec, source, params, infer=inferring)
-        assert planned in (None, done.inserted + done.updated + done.deleted), label
-        assert table_rows(spark, spec.target) == stored(case, expected, now), label
-        state = expected
-        if case.meaning.late_arriving == "fail" and not case.snapshot:
-            continue  # every row is late by now
-        again = runner.run(spec, source_of(spark, case, rows), params, infer=inferring)
-        replayed = state if case.snapshot else merge(case, state, rows, now)
-        assert table_rows(spark, spec.target) == stored(case, replayed, now), f"{label}\nagain"
-        if len(case.how.tracked) == len({"a", "b", "c"} & {*case.how.columns}):  # see test_random
-            assert replayed == state, f"{label}\nagain"
-            assert not (again.inserted or again.updated or again.deleted or again.inferred), f"{label}\nagain"
-        state = replayed
-    assert not [result for result in runner.check(spec) if result.failures], case.text
-    spark.sql(f"DROP TABLE {spec.target}")
-
-
-def put_facts(spark: SparkSession, case: Case, facts: list[tuple[Any, ...]]) -> None:
-    spark.sql("CREATE SCHEMA IF NOT EXISTS members")
-    frame = spark.createDataFrame(facts, facts_schema(case))
-    frame.write.format("delta").mode("overwrite").saveAsTable(f"members.facts_{case.seed}")
-
-
-def merge(case: Case, state: History, rows: list[Change], now: Any) -> History:
-    if case.versions:
-        return replace_histories(state, case.read(rows), case.meaning)
-    if case.snapshot:
-        return merge_snapshot(state, case.read(rows), now, case.meaning)
-    return merge_changes(state, case.read(rows), case.meaning)
+    side = SparkSide(spark)
+    side.drop(play(side, make_members_case(seed, f"members.t{seed}", str(tmp_path)), plans="last"))
 
 
 def table_rows(spark: SparkSession, table: str) -> list[tuple[Any, ...]]:
     return sorted(collect(spark.table(table)), key=repr)
-
-
-def stored(case: Case, state: History, now: Any) -> list[tuple[Any, ...]]:
-    return written(state, replace(case.how, open_end=now) if case.how.open_end == LAST_RUN else case.how)
 
 
 FACTS_FIRST = [["facts", "early", "late"], ["early", "facts", "late"], ["early", "late", "facts"]]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scdgen import DataError, Runner, load_spec_text
+from scdgen import Runner, load_spec_text
 from scdgen.run.delta import hash_spec
 from scdgen.run.metrics import COLUMNS
 from tests.conftest import Called, rows_of
@@ -170,24 +170,6 @@ def test_stream_has_a_row_per_batch(spark: Any, here: Called) -> None:
         assert (status, err) == (0, "")
     rows = [(row["batch"], row["rows_in"], row["inserted"], row["keys"]) for row in metrics(spark)]
     assert rows == [(0, 1, 1, None), (1, 2, 2, None)]
-
-
-@pytest.mark.nightly
-def test_wrong_metrics_table_stops_the_run(spark: Any, here: Called) -> None:
-    land(spark, (1, "Ann", "2024-01-01"))
-    spark.sql("CREATE VIEW measured.seen AS SELECT 1 AS run")
-    spark.sql("CREATE TABLE measured.other (run STRING, target STRING) USING DELTA")
-    for table, status, message in (
-        ("measured.seen", 1, "--metrics measured.seen: is a view, which takes no rows; name another table"),
-        ("measured.other", 1, "--metrics measured.other: is there without 22 of the columns, such as spec; add what is "
-                              "missing, or name another table"),
-        ("measured.people", 2, "--metrics measured.people: is the target of specs/people.yml; name another table"),
-    ):  # fmt: skip
-        for _ in range(2):
-            assert here("run", "specs", "--metrics", table) == (status, "", f"{message}\n")
-    assert not spark.catalog.tableExists("measured.people")
-    with pytest.raises(DataError, match="is a view"):
-        Runner(spark, metrics="measured.seen").run(load_spec_text(FIRST))
 
 
 @pytest.mark.nightly

@@ -87,35 +87,6 @@ def test_table_says_what_was_known(spark: SparkSession, more: str) -> None:
 
 
 @pytest.mark.nightly
-def test_run_that_is_not_later_is_refused(spark: SparkSession) -> None:
-    spec = load_spec_text(TEXT + AXIS)
-    prepare(spark)
-    for batch in STORY:
-        load(spark, spec, *batch)
-    before = days(spark, "SELECT * FROM recorded.people")
-    with pytest.raises(DataError, match="a row is recorded at the time of this run or later") as refused:
-        load(spark, spec, 2, "Bonn", "2024-01-01", "2024-03-20")
-    assert refused.value.rule == "recorded_order"
-    assert days(spark, "SELECT * FROM recorded.people") == before
-    # By the clock, the same rows again write nothing.
-    rows = spark.sql("SELECT 1 AS id, 'Rome' AS city, '2024-02-01' AS at")
-    again = Runner(spark).run(spec, rows)
-    assert (again.inserted, again.updated, again.deleted, again.commit) == (0, 0, 0, None)
-
-
-@pytest.mark.nightly
-def test_plan_and_run_count_the_same(spark: SparkSession) -> None:
-    spec, runner = load_spec_text(TEXT + AXIS), Runner(spark)
-    prepare(spark)
-    load(spark, spec, *STORY[0])
-    rows = spark.sql("SELECT 1 AS id, 'Paris' AS city, '2024-03-01' AS at")
-    planned = runner.plan(spec, rows).counts
-    assert (planned.versions["closed"], planned.versions["superseded"]) == (1, 1)
-    result = runner.run(spec, rows, count=True)
-    assert (result.planned["superseded"], result.inserted, result.updated) == (1, 2, 1)
-
-
-@pytest.mark.nightly
 def test_run_opens_closed_files_only_for_a_closed_version(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if another run closes that version after this one has asked for it."""
     spec = load_spec_text(TEXT.split("views")[0] + "history: {recorded: true}\n")

@@ -125,13 +125,6 @@ def test_rows_are_ended_with_two_axes(
 
 
 @pytest.mark.nightly
-def test_time_in_the_future_changes_nothing(spark: SparkSession) -> None:
-    runner = load(spark)
-    done = runner.rewind(load_spec_text(SPEC), to=dt.datetime(2999, 1, 1))
-    assert (done.is_needless, done.run_id) == (True, "")
-
-
-@pytest.mark.nightly
 @pytest.mark.parametrize("more", ["", "params: {last_run: {type: timestamp}}\n"])
 def test_open_end_is_the_time_of_the_run(spark: SparkSession, more: str) -> None:
     text = SPEC.replace("{action: how}", "{open_end: last_run}") + more

@@ -153,8 +153,6 @@ columns:
     ]  # fmt: skip
     rest = '"id": 1, "live": true, "stops": [], "counts": {}, "home": {"city": ""}, "raw": ""'
     for line, says in (
-        ('"tags": "x", "place": {"zip": 1, "street": ""}',
-         "new.json:1: column tags: 'x' is not a valid ARRAY<STRING>; fix the file or the type\n"),
         ('"tags": [], "place": {"Zip": 1, "street": ""}',
          "new.json: column place: the objects have no zip; did you mean 'Zip'?\n"),
         ('"tags": [], "place": {"zip": "x1", "street": ""}',
@@ -493,14 +491,6 @@ def test_shape_of_json_is_that_of_the_spec(spark: Any, here: Called) -> None:
     write("shapes.json", '{"after": {"id": 2, "place": {"zip": 1.50}, "lines": []}, "before": {"id": 2}}\n')
     load_twice(here, "shapes.yml", "shapes.json")
     assert rows_of(spark, "files.shapes")[1] == (2, None, "1.50", [], None)
-    write("shapes.json", 'null\n{"after": {"id": 3}}\n{"after": {"id": {"x": [}}}\n')
-    says = (
-        'shapes.json:3: \'{"after": {"id": {"x": [}}}\' is not a JSON object; write one object per line (JSON lines)\n'
-    )
-    assert here("run", "shapes.yml", "--source", "shapes.json") == (1, "", says)
-    write("shapes.json", 'null\n{"after": "text"}\n')
-    status, _, err = here("run", "shapes.yml", "--source", "shapes.json")
-    assert (status, err) == (1, "shapes.json:2: column after: 'text' is not a valid STRUCT; fix the file or the type\n")
     write("shapes.json", "null\nnull\n")
     load_twice(here, "shapes.yml", "shapes.json")
 
@@ -516,9 +506,6 @@ def test_array_of_objects_is_read(spark: Any, here: Called) -> None:
     )
     load_twice(here, "people.yml", "drop")
     assert rows_of(spark, "files.people") == STORED
-    write("drop/b.json", '[\n  {"id": 3, "age": "x", "at": "2024-01-01",\n   "lsn": 1}\n]\n{"id": 4}\n')
-    says = "drop/b.json:5: text follows the array; write one array, or one object per line (JSON lines)\n"
-    assert here("run", "people.yml", "--source", "drop") == (1, "", says)
     write("drop/b.json", '[\n  {"id": 3, "age": "x", "at": "2024-01-01",\n   "lsn": 1}\n]\n')
     says = "drop/b.json:2: column age: 'x' is not a valid INT (1 row, such as key id=3); fix the file or the type\n"
     assert here("run", "people.yml", "--source", "drop") == (1, "", says)

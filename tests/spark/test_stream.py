@@ -12,7 +12,6 @@ from scdgen import DataError, Runner, load_spec, load_spec_text
 from scdgen.errors import UsageError
 from scdgen.run.stream import BatchResult, open_stream
 from tests.conftest import ROOT, Called, rows_of
-from tests.support.visitor import views, write
 
 
 def test_repeated_batch_is_skipped(spark: Any) -> None:
@@ -88,30 +87,6 @@ def test_a_run_uses_the_session_of_its_source(spark: Any) -> None:
     assert (result.inserted, result.run_id) == (1, "mine")
     assert [row.run for row in spark.table("web.other_runs").collect()] == ["mine"]
     assert Runner(spark).run_once(spec, other.sql("SELECT 2 AS id"), {}, "app", 1).inserted == 1
-
-
-@pytest.mark.nightly
-def test_wrong_usage_is_one_line(called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "in", views(5, cookies=2, files=2, partitions=1))
-    direct = str(ROOT / "specs/visitor/visitor_lookup_direct.yml")
-    for args, status, message in (
-        ((direct, "--source", "in"), 2,
-         f"{direct}: none of the specs names the stream's checkpoint; write stream.checkpoint in a spec, or pass "
-         "--checkpoint"),
-        ((direct, "--interval", "10"), 2,
-         "--interval 10: is not a valid interval; write a number and s, m, h or d, such as 10m"),
-        ((direct, "--interval", "1m", "--available-now"), 2,
-         "--available-now and --interval exclude each other; give one"),
-        ((direct, "--source", "gone", "--checkpoint", "cp"), 2, "gone: no such file or folder"),
-        ((direct, "--source", "in/views-0001.json", "--checkpoint", "cp"), 1,
-         "in/views-0001.json: is one file; a stream reads a folder, into which files come"),
-        ((str(ROOT / "specs/visitor/visitor_lookup.yml"), "--checkpoint", "cp"), 2,
-         "a query cannot be read as a stream; name a table or a path in the source"),
-    ):  # fmt: skip
-        found, out, err = called("stream", *args)
-        assert (found, out) == (status, ""), err
-        assert message in err and err.count("\n") == 1, err
 
 
 @pytest.mark.nightly

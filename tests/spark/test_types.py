@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +12,7 @@ from scdgen.engine.session import set_while
 from scdgen.sql import quote
 from scdgen.sql.literal import find_form
 from scdgen.sql.types import data_type
-from tests.conftest import as_of, rows_of, runnable
+from tests.conftest import as_of, runnable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -126,18 +124,6 @@ def test_tracked_columns_of_every_type(spark: SparkSession, feed: str) -> None:
     assert spark.table(f"types.{feed}").select("row_hash").distinct().count() == 1 + 2 * len(kinds), "hashes differ"
 
 
-@pytest.mark.nightly
-def test_negative_zero_is_zero(spark: SparkSession) -> None:
-    spec = load_spec_text(
-        "target: types.zero\npattern: scd2\nsource: {table: nowhere, effective_at: at}\nkeys: [id]\n"
-        "columns: {id: int, d: double}\nhistory: {row_hash: h}\n"
-    )
-    source = spark.sql("SELECT 1 AS id, 0.0D AS d, TIMESTAMP '2024-01-01' AS at "
-                       "UNION ALL SELECT 1, -0.0D, TIMESTAMP '2024-01-02'")  # fmt: skip
-    assert Runner(spark).run(spec, source=source).inserted == 1
-    assert Runner(spark).run(spec, source=source).inserted == 0
-
-
 NAMES = ["select", "a b", "a`b", "ß€中", "a.b", "x;y", "(z)", "=,{}", "--c", "/*d*/", "'q'", '"r"', "\\s", "Group"]
 
 
@@ -246,39 +232,6 @@ def test_variant_is_compared_by_its_value(spark: SparkSession) -> None:
     assert [row["action"] for row in runner.plan(spec, source=later)] == []
     assert runner.diff(spec, "2024-01-01", "2024-01-04").counts["changed"] == 1
     assert runner.versions(spec, as_of="2024-01-02").count() == 1
-
-
-@pytest.mark.nightly
-def test_an_empty_text_is_not_null(spark: SparkSession) -> None:
-    spec = load_spec_text(
-        "target: types.empty\npattern: scd2\nsource: {table: nowhere, effective_at: at}\nkeys: [id, part]\n"
-        "columns: {id: string, part: string, v: string}\nhistory: {row_hash: h, is_current: null}\n"
-    )
-    days = [dt.datetime(2024, 1, n) for n in range(1, 5)]
-    rows = [("", "a", v, at) for v, at in zip(["", None, "", "\x00"], days, strict=True)]
-    rows += [("a", "", "x", days[0])]
-    source = spark.createDataFrame(rows, "id string, part string, v string, at timestamp").coalesce(1)
-    for _ in range(2):
-        Runner(spark).run(spec, source=source)
-        shown = [row[:5] for row in rows_of(spark, "types.empty")]
-        assert shown == sorted(
-            [("", "a", "", days[0], days[1]), ("", "a", None, days[1], days[2]), ("", "a", "", days[2], days[3]),
-             ("", "a", "\x00", days[3], None), ("a", "", "x", days[0], None)], key=repr
-        )  # fmt: skip
-
-
-@pytest.mark.nightly
-def test_decimals_keep_their_digits(spark: SparkSession) -> None:
-    spec = load_spec_text(
-        "target: types.dec\npattern: scd1\nsource: {table: nowhere}\nkeys: [id]\n"
-        "columns: {id: 'decimal(38,0)', v: {type: 'decimal(38,18)', merge: max}}\n"
-    )
-    one = (Decimal(10**37 + 1), Decimal("12345678901234567890.123456789012345678"))
-    other = (Decimal(10**37 + 2), Decimal("12345678901234567890.123456789012345677"))
-    source = spark.createDataFrame([one, other], "id decimal(38,0), v decimal(38,18)")
-    for _ in range(2):
-        Runner(spark).run(spec, source=source)
-        assert rows_of(spark, "types.dec") == sorted([one, other], key=repr)
 
 
 @pytest.mark.nightly

@@ -24,6 +24,7 @@ def recorded() -> Iterator[tuple[set[str], set[str]]]:
     known: set[str] = set()
     taken: set[str] = set()
     environment: SandboxedEnvironment = render._environment.__wrapped__(None, ())
+    environment.bytecode_cache = None  # what is marked is for this test alone
     parse = environment._parse
 
     def parse_and_mark(source: str, name: str | None, filename: str | None) -> nodes.Template:
