@@ -19,7 +19,7 @@ from scdgen.errors import UsageError
 _FUNCTIONS = {
     "text": """
         (text) STRING: LOWER LTRIM MD5 RTRIM TRIM UPPER
-        (text) INT: LENGTH
+        (text) BIGINT: LENGTH
         (text+) STRING: CONCAT
         ('...', text+) STRING: CONCAT_WS
         (text, text) BOOLEAN: CONTAINS ENDSWITH STARTSWITH
@@ -28,7 +28,7 @@ _FUNCTIONS = {
         (text, 0.., '...') STRING: LPAD
         (text, '...', text) STRING: REGEXP_REPLACE REPLACE
         (text, '...', 0..?) STRING: REGEXP_EXTRACT
-        (text, '...') ARRAY<STRING>: SPLIT
+        (text, '...') ARRAY: SPLIT
         (text, path) STRING: GET_JSON_OBJECT
     """,
     "numbers": """
@@ -37,10 +37,10 @@ _FUNCTIONS = {
         (number, 0..12?) same: ROUND
     """,
     "dates and times": """
-        (time) INT: DAY HOUR MINUTE MONTH QUARTER SECOND YEAR
+        (time) BIGINT: DAY HOUR MINUTE MONTH QUARTER SECOND YEAR
         (time) DATE: LAST_DAY
-        (time, INT) DATE: ADD_MONTHS DATE_ADD DATE_SUB
-        (time, time) INT: DATEDIFF
+        (time, 0..) DATE: ADD_MONTHS DATE_ADD DATE_SUB
+        (time, time) BIGINT: DATEDIFF
         (unit, time) TIMESTAMP: DATE_TRUNC
         (any, form) STRING: DATE_FORMAT
         (any) DATE: DATE TO_DATE
@@ -60,20 +60,20 @@ _FUNCTIONS = {
         (boolean, same+) same: IF
     """,
     "values with others inside": """
-        (same+) array: ARRAY
-        (array) same: ARRAY_COMPACT
-        (array) INT: SIZE
+        (same+) ARRAY: ARRAY
+        (array) ARRAY: ARRAY_COMPACT
+        (array) BIGINT: SIZE
         (any+) any: MAP NAMED_STRUCT STRUCT
         (text, sign, sign) any: STR_TO_MAP
     """,
     "groups and windows": """
         (any+) BIGINT: COUNT
         (boolean) BIGINT: COUNT_IF
-        (number) sum: SUM
+        (number) same: SUM
         (plain) same: MAX MIN
-        (any, plain) same: MAX_BY
-        (any, 0..?) same: LAG LEAD
-        () INT: ROW_NUMBER
+        (any, plain) any: MAX_BY
+        (any, 0..?) any: LAG LEAD
+        () BIGINT: ROW_NUMBER
     """,
 }
 # The other nodes of a tree, by the names of sqlglot's classes.
