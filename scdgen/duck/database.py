@@ -16,7 +16,7 @@ from sqlglot import exp
 from scdgen import sql
 from scdgen.compile.compile import Compiled, compile_spec
 from scdgen.compile.dates import Seen, dates_query, no_dates, runs_of, undated
-from scdgen.compile.queries import CheckAll, check_all, source_rows, typed_values, variables_query
+from scdgen.compile.queries import CheckAll, check_all, typed_values, variables_query
 from scdgen.compile.render import Compiler, read_file
 from scdgen.compile.steps import Existing, Part, Step, list_steps
 from scdgen.duck.known import UnknownError
@@ -25,7 +25,6 @@ from scdgen.duck.translate import Translator
 from scdgen.duck.users import require_known_query, require_known_spec
 from scdgen.errors import DataError, EngineError
 from scdgen.facts.row_rules import left_out
-from scdgen.facts.source import SEQUENCE
 from scdgen.facts.variables import param_variables
 from scdgen.model.bind import bind
 from scdgen.model.spec import TAKEN, Spec
@@ -76,7 +75,6 @@ MOST_ROWS = 100_000
 _FRACTIONS = r"DECIMAL\(\d+, ?[1-9]|DOUBLE|FLOAT"
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN")
 _TIMES = ("DATE", "TIMESTAMP")
-_NESTED = r"STRUCT|MAP|\["
 _LOCAL = "timestamp_ntz"
 
 
@@ -315,9 +313,7 @@ class Database:
             return Merged.of([self.run(spec, view, of_date, infer) for _, of_date in found])
         compiled = self.compile(spec, view, params)
         self._aim(spec)
-        # Refuse numbers as times, as Spark's runner does, and values that DuckDB would order in another way.
         self._require_times(compiled.spec, infer)
-        self._require_order(compiled.spec)
         steps = list_steps(compiled, self._find_stored(spec), infer)
         played: list[Part] = []
         self._db.execute("BEGIN")
@@ -360,10 +356,8 @@ class Database:
     def _play(self, steps: Iterable[Step], compiled: Compiled, played: list[Part]) -> Merged:
         result = Merged()
         for step in steps:
-            if step.part is Part.MERGE:
-                self._require_choice(compiled.spec)
-                if compiled.spec.each is not None:
-                    self._find_seen(compiled.spec).require_newest(compiled.spec, self._read_date())
+            if step.part is Part.MERGE and compiled.spec.each is not None:
+                self._find_seen(compiled.spec).require_newest(compiled.spec, self._read_date())
             rows = self.execute(step.statements)
             match step.part:
                 case Part.MEMBERS:
@@ -399,8 +393,6 @@ class Database:
             # The view of the plan, its counts, and a sample that is not needed here.
             *before, counts, _ = compiled.files.plan.texts
             self.execute(before)
-            self._require_order(compiled.spec)
-            self._require_choice(compiled.spec)
             names, rows = self.query(counts)
         finally:
             # Undo what the plan had to create.
@@ -458,41 +450,9 @@ class Database:
                         f"{message}; write an expression or a type that keeps the order", rule="number_as_time"
                     )
 
-    def _require_order(self, spec: Spec) -> None:
-        """Raise :class:`UnknownError` for values with others inside, by which rows are put in an order.
-
-        In DuckDB a NULL in them is the greatest value, in Spark the least one.
-        """
-        ordered = {name for name, column in spec.columns.items() if column.merge in ("min", "max")}
-        with suppress(DataError, EngineError):  # the run fails as well
-            query = self._compiler.render_query(source_rows(spec))
-            for name, kind in self.query(f"{query} LIMIT 0")[0].items():
-                if (name in ordered or name.startswith(SEQUENCE)) and re.search(_NESTED, kind):
-                    raise UnknownError(f"an order of values of {kind}")
-
-    def _require_choice(self, spec: Spec) -> None:
-        """Raise :class:`UnknownError` if the values of rows may choose one of them, and some have a NULL inside.
-
-        Runs after the statements before a MERGE, which set the variables of a param.
-        """
-        if spec.conflicts != "any":
-            return
-        rows = self._compiler.render_query(source_rows(spec))
-        kinds = list(self._describe(rows).values())
-        for row in self.query(rows)[1] if re.search(_NESTED, " ".join(kinds)) else ():
-            for value, kind in zip(row, kinds, strict=True):
-                if _has_null(value):
-                    raise UnknownError(f"conflicts: any, an order of values of {kind} with NULL inside")
-
 
 def _query_all(table: str) -> str:
     return f"SELECT * FROM {table}"
-
-
-def _has_null(value: Any) -> bool:
-    """Whether a value has others inside of which one is NULL."""
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    return any(one is None or _has_null(one) for one in inside)
 
 
 def translate_error(error: duckdb.Error) -> Exception:

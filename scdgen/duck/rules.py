@@ -15,7 +15,7 @@ from sqlglot.dialects.databricks import Databricks
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.annotate_types import annotate_types
 
-from scdgen.duck.known import EPOCHS, TIME_TEXT, UnknownError, require_known
+from scdgen.duck.known import TIME_TEXT, UnknownError
 from scdgen.model.spec import QUERY
 from scdgen.sql.tokens import DIALECT
 
@@ -37,6 +37,8 @@ _JSON_FORMS = {
         for zone in ("", ", 'timeZone', 'UTC'")
     },
 }
+# Functions of a number since 1970, which sqlglot does not know -> microseconds per unit.
+_EPOCHS = {"TIMESTAMP_SECONDS": 1_000_000, "TIMESTAMP_MILLIS": 1_000}
 # Parts of a pattern of times -> the texts that Spark reads with them.
 _READ = {"%Y": "[0-9]{4}", "%-m": "[0-9]{1,2}", "%-d": "[0-9]{1,2}", "%f": "[0-9]{1,6}", "%p": "[AaPp][Mm]"}
 
@@ -264,9 +266,9 @@ def _called(node: exp.Anonymous) -> exp.Expr:
     SELECT MAKE_TIMESTAMP(CAST(a AS BIGINT) * 1000)
     """
     name = node.name.upper()
-    if name in EPOCHS:
+    if name in _EPOCHS:
         (number,) = node.expressions
-        micros = exp.Mul(this=exp.cast(number.copy(), "bigint"), expression=exp.Literal.number(EPOCHS[name]))
+        micros = exp.Mul(this=exp.cast(number.copy(), "bigint"), expression=exp.Literal.number(_EPOCHS[name]))
         return call("make_timestamp", micros)
     if name == "XXHASH64":
         return call("_spark_xxhash64", *node.expressions)
@@ -475,7 +477,6 @@ def translate_tree(tree: exp.Expr, variables: Mapping[str, exp.DataType], times:
     columns = {alias.alias.lower() for alias in tree.find_all(exp.Alias)}  # each hides a variable of its name
     # From the leaves up, so that a node is replaced after those inside of it.
     for node in reversed(list(tree.walk())):
-        require_known(node)
         if isinstance(node, exp.Column):
             new = _variable(node, columns, variables)
         elif isinstance(node, exp.Add | exp.Sub):

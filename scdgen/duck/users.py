@@ -13,10 +13,12 @@ from sqlglot.errors import ParseError
 
 from scdgen import sql
 from scdgen.duck.known import FORMS, FUNCTIONS, JSON_PATH, UNITS, WORDS, UnknownError
+from scdgen.facts.source import sequence_type
 from scdgen.model.option import Rows, sql_texts
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.sql.tokens import DIALECT
+from scdgen.sql.types import NESTED
 from scdgen.sql.zones import UTC_NAMES
 
 _MARK = "_f_"
@@ -91,6 +93,7 @@ def require_known_spec(
         raise UnknownError(f"{spec.origin}: table.time_zone: {spec.time_zone}")
     if spec.source.path is not None and view is None:
         raise UnknownError(f"{spec.origin}: source.path: reading files")
+    _require_order(spec)
     describe = functools.cache(describe)  # each text may name the same tables
     for found in sql_texts(spec):
         bound = found.fragment.text
@@ -100,6 +103,17 @@ def require_known_spec(
             translate(bound)
         except UnknownError as error:
             raise UnknownError(f"{spec.origin}: {'.'.join(map(str, found.place))}: {error.what}") from error
+
+
+def _require_order(spec: Spec) -> None:
+    """Refuse values with others inside that put rows in an order: NULL there is the least in Spark, here the greatest.
+
+    Where any row may be taken, it is the one with the least values.
+    """
+    kinds = [c.type for c in spec.columns.values() if spec.conflicts == "any" or c.merge in ("min", "max")]
+    for kind in [*kinds, sequence_type(spec)]:
+        if kind.upper().startswith(NESTED):
+            raise UnknownError(f"{spec.origin}: an order of values of {kind}")
 
 
 def require_known_query(spec: Spec, describe: Callable[[str], Mapping[str, exp.DataType]], query: str) -> None:
