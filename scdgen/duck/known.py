@@ -39,16 +39,16 @@ _FUNCTIONS = {
         (time) DATE: LAST_DAY
         (time, 0..) DATE: ADD_MONTHS DATE_ADD DATE_SUB
         (time, time) BIGINT: DATEDIFF
-        (unit, time) TIMESTAMP: DATE_TRUNC
+        (unit, time) TIMESTAMP_LTZ: DATE_TRUNC
         (any, form) STRING: DATE_FORMAT
         (any) DATE: DATE TO_DATE
-        (any) TIMESTAMP: TO_TIMESTAMP
+        (any) TIMESTAMP_LTZ: TO_TIMESTAMP
         (text, form) DATE: TO_DATE
-        (text, form) TIMESTAMP: TO_TIMESTAMP
-        (BIGINT) TIMESTAMP: TIMESTAMP_MILLIS TIMESTAMP_SECONDS
-        (TIMESTAMP) BIGINT: UNIX_MICROS
+        (text, form) TIMESTAMP_LTZ: TO_TIMESTAMP
+        (BIGINT) TIMESTAMP_LTZ: TIMESTAMP_MILLIS TIMESTAMP_SECONDS
+        (TIMESTAMP_LTZ) BIGINT: UNIX_MICROS
         () DATE: CURRENT_DATE
-        () TIMESTAMP: CURRENT_TIMESTAMP
+        () TIMESTAMP_LTZ: CURRENT_TIMESTAMP
     """,
     "choices": """
         (same+) same: COALESCE

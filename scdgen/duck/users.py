@@ -13,7 +13,7 @@ from sqlglot.errors import ParseError
 
 from scdgen import sql
 from scdgen.duck.known import FORMS, FUNCTIONS, JSON_PATH, UNITS, WORDS, UnknownError
-from scdgen.facts.source import sequence_type
+from scdgen.facts.source import SourceRow
 from scdgen.model.option import Rows, sql_texts
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
@@ -29,8 +29,8 @@ _KINDS = {
     exp.DType.DECIMAL: "DECIMAL",
     exp.DType.DOUBLE: "DOUBLE",
     exp.DType.DATE: "DATE",
-    exp.DType.TIMESTAMPNTZ: "TIMESTAMP_NTZ",
-    **dict.fromkeys((exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ), "TIMESTAMP"),
+    exp.DType.TIMESTAMPNTZ: "TIMESTAMP",  # DuckDB has it for a TIMESTAMP, too
+    **dict.fromkeys((exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ), "TIMESTAMP_LTZ"),
     exp.DType.BOOLEAN: "BOOLEAN",
     **dict.fromkeys((exp.DType.ARRAY, exp.DType.LIST), "ARRAY"),
 }
@@ -42,8 +42,8 @@ _WORDS = {
     "DECIMAL": "number",
     "DOUBLE": "number",
     "DATE": "time",
-    "TIMESTAMP_NTZ": "time",
     "TIMESTAMP": "time",
+    "TIMESTAMP_LTZ": "time",
     "BOOLEAN": "boolean",
     "ARRAY": "array",
 }
@@ -111,7 +111,7 @@ def _require_order(spec: Spec) -> None:
     Where any row may be taken, it is the one with the least values.
     """
     kinds = [c.type for c in spec.columns.values() if spec.conflicts == "any" or c.merge in ("min", "max")]
-    for kind in [*kinds, sequence_type(spec)]:
+    for kind in [*kinds, SourceRow(spec).sequence_type]:
         if kind.upper().startswith(NESTED):
             raise UnknownError(f"{spec.origin}: an order of values of {kind}")
 
@@ -250,7 +250,7 @@ class _Judge:
             case exp.CurrentDate(this=None):
                 return "DATE"
             case exp.CurrentTimestamp(this=None):
-                return "TIMESTAMP"
+                return "TIMESTAMP_LTZ"
             case exp.Star() | exp.Column(this=exp.Star()) | exp.Identifier():
                 return None
             case exp.Column():
