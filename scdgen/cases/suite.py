@@ -97,7 +97,7 @@ def play_file(file: File, open_world: Open) -> Iterator[Played]:
 
 
 # What the errors say that a value of another type than text would not give.
-_OF_TYPES = ("a cast between", "of another type than", "multiple overloads", "Cannot extract field")
+_OF_TYPES = ("a cast between", "of STRING:", "multiple overloads", "Cannot extract field")
 
 
 def _describe(case: Case, error: Exception) -> str:

@@ -16,7 +16,7 @@ from sqlglot import exp
 from scdgen import sql
 from scdgen.compile.compile import Compiled, compile_spec
 from scdgen.compile.dates import Seen, dates_query, no_dates, runs_of, undated
-from scdgen.compile.queries import CheckAll, check_all, source_rows, typed_values, variables_query
+from scdgen.compile.queries import CheckAll, check_all, typed_values, variables_query
 from scdgen.compile.render import Compiler, read_file
 from scdgen.compile.steps import Existing, Part, Step, list_steps
 from scdgen.duck.known import UnknownError
@@ -25,7 +25,6 @@ from scdgen.duck.translate import Translator
 from scdgen.duck.users import require_known_query, require_known_spec
 from scdgen.errors import DataError, EngineError
 from scdgen.facts.row_rules import left_out
-from scdgen.facts.source import SEQUENCE
 from scdgen.facts.variables import param_variables
 from scdgen.model.bind import bind
 from scdgen.model.spec import TAKEN, Spec
@@ -76,8 +75,6 @@ MOST_ROWS = 100_000
 _FRACTIONS = r"DECIMAL\(\d+, ?[1-9]|DOUBLE|FLOAT"
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN")
 _TIMES = ("DATE", "TIMESTAMP")
-_NESTED = r"STRUCT|MAP|\["
-_LOCAL = "timestamp_ntz"
 
 
 @dataclass(frozen=True)
@@ -122,8 +119,6 @@ class Database:
         self._judged: set[str] = set()
         self._compiled: dict[str, Compiled] = {}
         self._checks: dict[str, CheckAll] = {}
-        self._given: dict[str, dict[str, str]] = {}  # query of a table that was put -> Spark's types of its columns
-        self._has_local = False
         self._seen: dict[str, Seen] = {}  # target, and its source -> the dates of snapshots that it has seen
 
     def _open(self) -> None:
@@ -135,8 +130,6 @@ class Database:
         """Drop every table, view, function and variable, and keep what was compiled and translated."""
         self._judged.clear()  # which depends on the tables
         self._seen.clear()
-        self._given.clear()
-        self._has_local = False
         self._translator.forget()
         if self._has_functions:  # one may be in place of a macro, which is not to be had back
             self._db.close()
@@ -192,7 +185,7 @@ class Database:
 
     def columns(self, name: str) -> dict[str, str]:
         """Return the name and DuckDB type of each column of a table or view; empty if it does not exist."""
-        return self._describe(_query_all(sql.quote_parts(sql.split_name(name))))
+        return self._describe(f"SELECT * FROM {sql.quote_parts(sql.split_name(name))}")
 
     def _describe(self, query: str) -> dict[str, str]:
         with suppress(DataError, EngineError, UnknownError):  # what uses the query fails as well
@@ -200,19 +193,11 @@ class Database:
         return {}
 
     def _find_types(self, query: str) -> dict[str, exp.DataType]:
-        """Return the type of each column of a query as Spark has it; empty if the query fails.
+        """Return the type of each column of a query; empty if the query fails.
 
-        DuckDB has one type for TIMESTAMP and TIMESTAMP_NTZ. Where a table or a spec has the second one, a column that
-        is not one of a table that was put may be of it.
+        DuckDB has one type for TIMESTAMP and TIMESTAMP_NTZ, which is given as the second one.
         """
-        given, found = self._given.get(query, {}), {}
-        for name, text in self._describe(query).items():
-            found[name] = kind = exp.DataType.build(text, dialect="duckdb")
-            if not (_LOCAL in given[name] if name in given else self._has_local):
-                for node in kind.find_all(exp.DataType):
-                    if node.this == exp.DType.TIMESTAMPNTZ:
-                        node.set("this", exp.DType.TIMESTAMPTZ)
-        return found
+        return {name: exp.DataType.build(kind, dialect="duckdb") for name, kind in self._describe(query).items()}
 
     def require_known(self, spec: Spec, query: str) -> None:
         """Raise :class:`UnknownError` for a query of a user that may have other values here than on Spark."""
@@ -231,7 +216,7 @@ class Database:
             types: Spark's type of each column.
             rows: a Python value of its type per column.
         """
-        table = self._note(name, types)
+        table = self._name(name)
         columns = ", ".join(f"{sql.quote(column)} {kind}" for column, kind in types.items())
         self.execute(f"CREATE OR REPLACE TABLE {table} ({columns})")
         marks = f"({', '.join('?' * len(types))})"
@@ -256,7 +241,7 @@ class Database:
         """
         given = {**dict.fromkeys(columns, "STRING"), **(typed or {})}
         self.put(_GIVEN, given, rows)
-        table = self._note(name, types)
+        table = self._name(name)
         listed = ", ".join(
             sql.quote(column)
             if typed and column in typed
@@ -265,13 +250,10 @@ class Database:
         )
         self.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT {listed} FROM {_GIVEN}")
 
-    def _note(self, name: str, types: Mapping[str, str]) -> str:
-        """Create the schema of a table that is put, keep its types, and return its quoted name."""
+    def _name(self, name: str) -> str:
+        """Create the schema of a table that is put, and return its quoted name."""
         self.create_schema(name)
-        table = sql.quote_parts(sql.split_name(name))
-        self._given[_query_all(table)] = kinds = {column: kind.lower() for column, kind in types.items()}
-        self._has_local |= any(_LOCAL in kind for kind in kinds.values())
-        return table
+        return sql.quote_parts(sql.split_name(name))
 
     def compile(self, spec: Spec, view: str | None = None, params: Mapping[str, object] | None = None) -> Compiled:
         """Return the SQL of a run, with a table in place of the source if ``view`` names one; the same once.
@@ -281,7 +263,6 @@ class Database:
         key = f"{spec!r} {view} {params}"
         if key not in self._judged:
             bound = bind(spec, view, params or {})
-            self._has_local |= _LOCAL in repr(bound).lower()
             require_known_spec(bound, self._find_types, view, self._translator.translate_expression)
             self._judged.add(key)
             if key not in self._compiled:
@@ -315,9 +296,7 @@ class Database:
             return Merged.of([self.run(spec, view, of_date, infer) for _, of_date in found])
         compiled = self.compile(spec, view, params)
         self._aim(spec)
-        # Refuse numbers as times, as Spark's runner does, and values that DuckDB would order in another way.
         self._require_times(compiled.spec, infer)
-        self._require_order(compiled.spec)
         steps = list_steps(compiled, self._find_stored(spec), infer)
         played: list[Part] = []
         self._db.execute("BEGIN")
@@ -360,10 +339,8 @@ class Database:
     def _play(self, steps: Iterable[Step], compiled: Compiled, played: list[Part]) -> Merged:
         result = Merged()
         for step in steps:
-            if step.part is Part.MERGE:
-                self._require_choice(compiled.spec)
-                if compiled.spec.each is not None:
-                    self._find_seen(compiled.spec).require_newest(compiled.spec, self._read_date())
+            if step.part is Part.MERGE and compiled.spec.each is not None:
+                self._find_seen(compiled.spec).require_newest(compiled.spec, self._read_date())
             rows = self.execute(step.statements)
             match step.part:
                 case Part.MEMBERS:
@@ -399,8 +376,6 @@ class Database:
             # The view of the plan, its counts, and a sample that is not needed here.
             *before, counts, _ = compiled.files.plan.texts
             self.execute(before)
-            self._require_order(compiled.spec)
-            self._require_choice(compiled.spec)
             names, rows = self.query(counts)
         finally:
             # Undo what the plan had to create.
@@ -457,42 +432,6 @@ class Database:
                     raise DataError(
                         f"{message}; write an expression or a type that keeps the order", rule="number_as_time"
                     )
-
-    def _require_order(self, spec: Spec) -> None:
-        """Raise :class:`UnknownError` for values with others inside, by which rows are put in an order.
-
-        In DuckDB a NULL in them is the greatest value, in Spark the least one.
-        """
-        ordered = {name for name, column in spec.columns.items() if column.merge in ("min", "max")}
-        with suppress(DataError, EngineError):  # the run fails as well
-            query = self._compiler.render_query(source_rows(spec))
-            for name, kind in self.query(f"{query} LIMIT 0")[0].items():
-                if (name in ordered or name.startswith(SEQUENCE)) and re.search(_NESTED, kind):
-                    raise UnknownError(f"an order of values of {kind}")
-
-    def _require_choice(self, spec: Spec) -> None:
-        """Raise :class:`UnknownError` if the values of rows may choose one of them, and some have a NULL inside.
-
-        Runs after the statements before a MERGE, which set the variables of a param.
-        """
-        if spec.conflicts != "any":
-            return
-        rows = self._compiler.render_query(source_rows(spec))
-        kinds = list(self._describe(rows).values())
-        for row in self.query(rows)[1] if re.search(_NESTED, " ".join(kinds)) else ():
-            for value, kind in zip(row, kinds, strict=True):
-                if _has_null(value):
-                    raise UnknownError(f"conflicts: any, an order of values of {kind} with NULL inside")
-
-
-def _query_all(table: str) -> str:
-    return f"SELECT * FROM {table}"
-
-
-def _has_null(value: Any) -> bool:
-    """Whether a value has others inside of which one is NULL."""
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    return any(one is None or _has_null(one) for one in inside)
 
 
 def translate_error(error: duckdb.Error) -> Exception:

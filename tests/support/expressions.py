@@ -7,6 +7,7 @@ both. ``python -m tests.tools.expressions`` records the answers.
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import json
 import math
 import re
@@ -23,7 +24,7 @@ from sqlglot import exp
 from scdgen.duck.database import translate_error
 from scdgen.duck.known import UnknownError
 from scdgen.duck.translate import Translator
-from scdgen.duck.users import require_known_text
+from scdgen.duck.users import list_kinds, require_known_text
 
 FOLDER = Path(__file__).parents[1] / "cases" / "expressions"
 Answer = Any
@@ -110,8 +111,8 @@ def read_answers(topic: str) -> dict[str, list[Answer]]:
 
 def translate(topic: Topic, expression: str) -> str:
     """Return DuckDB's SQL of an expression. Raises :class:`UnknownError` for one that is not known."""
-    types = {name.lower(): kind for name, kind in topic.types.items()}
-    require_known_text(expression, lambda _: types)
+    kinds = dict(itertools.chain.from_iterable(itertools.starmap(list_kinds, topic.types.items())))
+    require_known_text(expression, lambda _: kinds)
     return Translator().translate_expression(expression)
 
 

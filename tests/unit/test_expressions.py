@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from decimal import Decimal
 from typing import Any
@@ -12,7 +13,7 @@ from sqlglot import exp
 
 from scdgen.compile.render import read_file
 from scdgen.duck.known import FORMS, FUNCTIONS, TOPICS, UnknownError
-from scdgen.duck.users import require_known_text
+from scdgen.duck.users import list_kinds, require_known_text
 from tests.conftest import ROOT
 from tests.support.expressions import Topic, find_differences, is_same, read_answers, read_topics
 
@@ -59,25 +60,38 @@ def test_comparison_sees(answer: Any, value: Any, same: bool) -> None:
     assert is_same(answer, value) is same
 
 
-TYPES = {"n": "int", "f": "float", "s": "text", "t": "timestamp", "d": "date", "b": "boolean", "a": "array<int>"}
+TYPES = {
+    "n": "int",
+    "f": "float",
+    "s": "text",
+    "t": "timestamp",
+    "d": "date",
+    "b": "boolean",
+    "a": "array<int>",
+    "st": "struct<f: int>",
+}
 
 
 @pytest.mark.parametrize(
     ("text", "refusal"),
     [
-        ("n = s", "a cast between a number and text that is not written"),
-        ("s IN (1)", "a cast between text and a number that is not written"),
-        ("COALESCE(d, '2024-1-1')", "a cast between a time and text that is not written"),
-        ("GREATEST(d, '2024-01-01')", "a cast between a time and text that is not written"),
-        ("CASE WHEN b THEN n ELSE s END", "a cast between a number and text that is not written"),
-        ("CASE n WHEN '1' THEN 1 END", "a cast between a number and text that is not written"),
-        ("CONCAT(s, n)", "CONCAT of a number"),
-        ("s || d", "|| of a time"),
+        ("n = s", "a cast between BIGINT and STRING that is not written"),
+        ("s IN (1)", "a cast between STRING and BIGINT that is not written"),
+        ("COALESCE(d, '2024-1-1')", "a cast between DATE and STRING that is not written"),
+        ("GREATEST(d, '2024-01-01')", "a cast between DATE and STRING that is not written"),
+        ("CASE WHEN b THEN n ELSE s END", "a cast between BIGINT and STRING that is not written"),
+        ("CASE n WHEN '1' THEN 1 END", "a cast between BIGINT and STRING that is not written"),
+        ("CONCAT(s, n)", "CONCAT of BIGINT"),
+        ("s || d", "|| of DATE"),
         ("gone = 1", "gone, a value whose type is not known"),
-        ("f = 1", "a comparison with FLOAT"),
-        ("a = a", "a comparison of arrays, structs or maps"),
-        ("s + 1", "arithmetic of text"),
-        ("n AND b", "a condition that is not a boolean"),
+        ("f = 1", "f, a value whose type is not known"),
+        ("n * 1.5", "arithmetic with DECIMAL"),
+        ("d = '2024-01-01'", "a cast between DATE and STRING that is not written"),
+        ("(SELECT x = 1 FROM (SELECT s AS x UNION ALL SELECT s) r)", "a cast between STRING and BIGINT"),
+        ("(SELECT st.f = 1 FROM (SELECT STRUCT('a' AS f) AS st) r)", "st.f, a value whose type is not known"),
+        ("a = a", "a comparison of ARRAY"),
+        ("s + 1", "arithmetic of STRING"),
+        ("n AND b", "a condition of BIGINT"),
         ("TRIM(BOTH 'a' FROM s)", "a call in this form"),
         ("DATE_TRUNC(month, t)", "DATE_TRUNC with other units than YEAR, "),
         ("DATEDIFF(/* whole */ DAY, t, t)", "DATEDIFF of 3 values"),
@@ -90,13 +104,14 @@ TYPES = {"n": "int", "f": "float", "s": "text", "t": "timestamp", "d": "date", "
         ("SAFE_CAST(s AS INT)", "the function SAFE_CAST"),
         ("EXISTS(a, x -> x > 1)", "EXISTS"),
         ("(SELECT ARG_MAX(s, t) FROM r)", "the function ARG_MAX"),
-        ("SELECT n FROM (r JOIN q ON n = s)", "a cast between a number and text that is not written"),
+        ("SELECT n FROM (r JOIN q ON n = s)", "a cast between BIGINT and STRING that is not written"),
         ("SELECT n FROM r QUALIFY ROW_NUMBER() OVER (ORDER BY n) = 1", "Qualify"),
-        ("b = (n IN (SELECT x FROM r))", "IN of a query that is not a condition for rows"),
+        ("n IN (SELECT n FROM r)", "IN of a query"),
     ],
 )
 def test_what_is_not_known_is_refused(text: str, refusal: str) -> None:
     types = {name: exp.DataType.build(kind, dialect="databricks") for name, kind in TYPES.items()}
+    kinds = dict(itertools.chain.from_iterable(itertools.starmap(list_kinds, types.items())))
     with pytest.raises(UnknownError) as refused:
-        require_known_text(text, lambda _: {**types, "x": types["n"]})
+        require_known_text(text, lambda _: kinds)
     assert refused.value.what.startswith(refusal)
