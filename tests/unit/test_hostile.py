@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,73 @@ def test_text_stays_text() -> None:
     assert len(split_statements(scripts.merge)) == 1
     # No Jinja is run; the gate takes it for a piece of the template.
     assert "a piece of the template is left over" in says(PLAIN + "description: '{{ 7 * 7 }}'\n")
+
+
+def _texts_of(tree: object, place: tuple[object, ...] = ()) -> Iterator[tuple[tuple[object, ...], bool]]:
+    """Yield the places of the texts in a document, and whether it is the name there that is meant."""
+    for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ():
+        if isinstance(key, str):
+            yield (*place, key), True
+        if isinstance(value, str):
+            yield (*place, key), False
+        yield from _texts_of(value, (*place, key))
+
+
+def _damaged(tree: Any, place: tuple[object, ...], is_name: bool, piece: str) -> str:
+    """A document with a piece in the middle of one text or name."""
+    tree = holder = json.loads(json.dumps(tree))
+    *before, last = place
+    for step in before:
+        holder = holder[step]
+    text = str(last if is_name else holder[last])
+    cut = text.find("`") + 2 if "`" in text else len(text) // 2
+    new = text[:cut] + piece + text[cut:]
+    if is_name:
+        holder[new] = holder.pop(last)
+    else:
+        holder[last] = new
+    return json.dumps(tree)
+
+
+PIECES = ["\nDROP TABLE hr.x --", "\rDROP TABLE hr.x --", "\0", "\u0085DROP TABLE hr.x", "\u2028DROP TABLE hr.x"]
+# Types, params and names that may hold anything in backticks.
+QUOTED = """
+target: crm.`my table`
+description: Rows
+pattern: scd2
+source: {query: "SELECT * FROM crm.`a b`", effective_at: "`an at`", where: "`an x` > :since AND :p IS NULL",
+  sequence_by: ["`a seq`"]}
+keys: [id]
+columns:
+  id: int
+  a b: {type: "struct<`a b`: int, `c d`: array<string>>", from: "`a b`", comment: A text}
+params: {p: {type: "struct<`a b`: int>"}, since: {type: timestamp, default: "2024-01-01"}}
+history: {valid_from: valid from, valid_to: valid to, sequence: {name: the seq, type: bigint}}
+table: {properties: {a.b: c}}
+views: {current: "crm.`my view`", as_of: "crm.`my function`"}
+checks: [{name: odd, query: "SELECT `a b` FROM crm.`my table`"}]
+expectations: [{name: rule, expect: "`a b` IS NOT NULL", on_violation: quarantine}]
+quarantine: crm.`my rejects`
+"""
+TREES = [*trees_of([QUOTED, *bases()])]
+
+
+@pytest.mark.parametrize("number", range(len(TREES)))
+@pytest.mark.parametrize("piece", PIECES, ids=ascii)
+def test_line_break_in_any_text_is_refused_or_stays_in_it(piece: str, number: int) -> None:
+    """Every text and every name of a spec, with a line break or another control character in its middle."""
+    before = render(load_spec_text(json.dumps(TREES[number]))).files()
+    kept = {name: [statement.split()[:2] for statement in split_statements(text)] for name, text in before.items()}
+    for place, is_name in _texts_of(TREES[number]):
+        text = _damaged(TREES[number], place, is_name, piece)
+        try:
+            files = render(load_spec_text(text)).files()
+        except SpecError:
+            continue
+        for name, sql in files.items():
+            assert not any(line.lstrip().startswith("DROP TABLE") for line in sql.splitlines()), (place, name)
+            assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]", sql), (place, name)
+            assert len(split_statements(sql)) == len(kept[name]), (place, name)
 
 
 def test_line_break_in_the_type_of_a_param_is_refused() -> None:
