@@ -39,6 +39,7 @@ from scdgen.sql.words import (
     all_true,
     any_true,
     assigned,
+    bare,
     commented,
     remark,
 )
@@ -116,6 +117,7 @@ FILTERS = {
     "all_true": all_true,
     "any_true": any_true,
     "assigned": assigned,
+    "bare": bare,
     "equal": equal,
     "literal": text_literal,
     "named": named,

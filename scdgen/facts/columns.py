@@ -286,10 +286,7 @@ def convert(read: sql.Fragment, to: str) -> str:
     >>> print(convert(sql.expression("addr"), "STRUCT<zip: INT>"))
     CASE WHEN addr IS NOT NULL THEN STRUCT(CAST(addr.zip AS INT) AS zip) END
     >>> print(convert(sql.expression("f(a)"), "STRUCT<b: INT>"))
-    TRANSFORM(
-        ARRAY(f(a)),
-        _scd_1 -> CASE WHEN _scd_1 IS NOT NULL THEN STRUCT(CAST(_scd_1.b AS INT) AS b) END
-    )[0]
+    TRANSFORM(ARRAY(f(a)), _scd_1 -> CASE WHEN _scd_1 IS NOT NULL THEN STRUCT(CAST(_scd_1.b AS INT) AS b) END)[0]
     """
     if "STRUCT<" not in to or read.text.upper() == "NULL":
         return cast(read.text, to)

@@ -38,14 +38,23 @@ def join_lines(text: str) -> str:
     return re.sub(r"(?<!\s)\s*\n\s*", " ", text.strip())
 
 
-def all_true(conditions: str | Iterable[str]) -> str:
-    """Join conditions; a single one needs no parentheses around it.
+def all_true(conditions: Iterable[str]) -> str:
+    """Join conditions that are all to be true.
 
-    >>> all_true(["a = 1", "b = 2"]), all_true(["(a OR b)"]), all_true("a")
+    >>> all_true(["a = 1", "b = 2"]), all_true(["(a OR b)"])
+    ('a = 1 AND b = 2', '(a OR b)')
+    """
+    return " AND ".join(conditions)
+
+
+def bare(conditions: str | Iterable[str]) -> str:
+    """Join conditions where nothing else follows: a single one needs no parentheses around it.
+
+    >>> bare(["a = 1", "b = 2"]), bare(["(a OR b)"]), bare("a")
     ('a = 1 AND b = 2', 'a OR b', 'a')
     """
     listed = [conditions] if isinstance(conditions, str) else list(conditions)
-    return listed[0][1:-1] if len(listed) == 1 and is_wrapped(listed[0]) else " AND ".join(listed)
+    return listed[0][1:-1] if len(listed) == 1 and is_wrapped(listed[0]) else all_true(listed)
 
 
 def any_true(conditions: Iterable[str]) -> str:

@@ -276,7 +276,7 @@ def test_known_expressions_run() -> None:
     rows = [(1, "Ab", dt.datetime(2024, 1, 1), True), (2, "b", dt.datetime(2024, 1, 2), None)]
     database.put("raw.t", {"id": "int", "name": "string", "at": "timestamp", "flag": "boolean"}, rows)
     where = "lower(name) = 'ab' AND at >= DATE '2024-01-01' AND flag AND name RLIKE '^[A-Z]'"
-    where += " AND round(1.005e0, 2) = 1.01e0"
+    where += " AND round(1.005e0, 2) = 1.01D"
     assert database.run(spec_with(where=where)).inserted == 1
     assert database.execute("SELECT id FROM a.t") == [(1,)]
     database.close()

@@ -58,7 +58,7 @@ KINDS = {
     "specs": 120,
     "sql": 25,
     "tables": 28,
-    "templates": 24,
+    "templates": 23,
 }
 
 

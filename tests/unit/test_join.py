@@ -178,7 +178,7 @@ def test_spans_meet_expectations() -> None:
     text = WIDE + rules.replace("RULE", "on_violation: quarantine") + "quarantine: crm.bad\non_delete: ignore\n"
     scripts = render(load_spec_text(text))
     assert (
-        "WHEN NOT (length(name) > 0) THEN RAISE_ERROR(" in scripts.merge
+        "WHEN NOT (length(name) > 0)\n                THEN RAISE_ERROR(" in scripts.merge
         and "WHEN NOT (city <> '') THEN FALSE\n" in scripts.merge
     )
     assert "    FROM spans\n        INNER JOIN c\n" in scripts.rejects, "the rows are those of the MERGE"

@@ -116,7 +116,7 @@ def test_feed_is_chosen_for_the_specs_that_have_several() -> None:
     one, several = single("changes"), spec_of()
     assert [spec.feed for spec in choose_feeds([one, several], "initial")] == ["", "initial"]
     assert choose_feeds([one, several], None) == [one, several]
-    with pytest.raises(UsageError, match=r"feed= initial: crm\.customer has one source; leave it out"):
+    with pytest.raises(UsageError, match=r"--feed initial: crm\.customer has one source; leave it out"):
         choose_feeds([one], "initial")
     with pytest.raises(UsageError, match="no feed 'inital'; did you mean 'initial'"):
         choose_feeds([one, several], "inital")

@@ -51,6 +51,7 @@ def test_white_space_does_not_count(by: str) -> None:
         "SELECT CASE WHEN t.end > 1 THEN `case` END AS end, (((1)))\nFROM t\n",
         "SELECT /*+ BROADCAST(a) */ 'it''s', r'\\d', a::int, b[0], -1 FROM t AS a TABLESAMPLE (10 ROWS);\n",
         "SELECT a /* why */ + /* not */ b\nFROM t -- all of it\n",
+        "SELECT 1.5D, 5L, 3BD + -1e3F AS a\nFROM t\n",
         "FROM t SELECT a WHERE b IS NOT DISTINCT FROM c;\n",
         "SELECT a FROM t WHERE b BETWEEN 1 AND 2 AND NOT c;\n",
         "SELECT LEFT(a, 1), EXTRACT(YEAR FROM b), SUM(c) FILTER (WHERE d) FROM t;\n",
