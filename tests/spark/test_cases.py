@@ -33,16 +33,16 @@ NAMES = [case.name if isinstance(case, Case) else "wrong" for case in CASES]
 
 
 # Together they take most options; each has another pattern or feed.
-FIRST = ("expectations_scd1", "inferred_members_and_snapshots", "join_kept", "lookups_typed")
+FIRST = ("expectations_scd1", "join_kept", "lookups_typed", "marked_with_sequence")
 # With those and the seeds of test_random_combination, they take the branches of the templates: see test_tiers.py.
 VERIFIED = (
     "auto_cdc_employees_scd1", "auto_cdc_scd1", "expectations_changes", "expectations_join",
     "extracts_announce_after_a_delete", "extracts_announce_and_ignore_deletes", "extracts_keys_only",
     "extracts_of_each_date", "feeds_without_a_delete", "filled_and_compared_maps", "first_keys_only",
-    "first_row_conflicts", "form_bigint", "inferred_member_and_late_change", "join_of_two", "join_since",
-    "join_with_the_unknown_member", "lookups", "lookups_fold", "lookups_of_two_keys", "maps_without_an_order",
+    "first_row_conflicts", "form_bigint", "inferred_member_and_late_change", "inferred_members_and_snapshots",
+    "join_of_two", "join_since", "join_with_the_unknown_member", "lookups", "lookups_fold", "lookups_of_two_keys", "maps_without_an_order",
     "marked_by_two_feeds", "marked_in_partitions",
-    "marked_snapshot", "marked_with_sequence", "partial_rows_with_nulls_and_compare", "recorded_changes",
+    "marked_snapshot", "partial_rows_with_nulls_and_compare", "recorded_changes",
     "recorded_lookups", "recorded_members", "recorded_sequence", "recorded_snapshot", "recorded_story",
     "recorded_versions", "redelivered_to_one_row_in_columns", "without_times",
 )  # fmt: skip

@@ -30,6 +30,7 @@ def land(spark: SparkSession, *rows: tuple[Any, ...]) -> None:
     spark.sql("CREATE OR REPLACE TABLE log.landed USING DELTA AS SELECT * FROM landed_rows")
 
 
+@pytest.mark.verify
 def test_run_is_undone(spark: SparkSession) -> None:
     runner, spec = Runner(spark), load_spec_text(TEXT.replace("log.people", "log.undone"))
     spark.sql("DROP TABLE IF EXISTS log.undone")

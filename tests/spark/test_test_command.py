@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Called
 from tests.unit.test_test_command import CASES, SPEC, write_files
 
 
+@pytest.mark.verify
 def test_both_engines_say_the_same(called: Called, tmp_path: Path) -> None:
     cases = CASES.replace("main.crm", "case_files")
     spec = SPEC.replace("main.crm", "case_files").replace("crm.updates", "case_files.updates")

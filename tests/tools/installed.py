@@ -126,8 +126,9 @@ def find_borrowed(wheel: Path) -> list[str]:
     return sorted(borrowed)
 
 
-# What pyspark and pydantic bring and hand out as a part of their own, and what Python 3.10 needs alone.
-BROUGHT = {"py4j", "pydantic_core", "tomli"}
+# What pyspark and pydantic bring and hand out as a part of their own, and what Python 3.10 needs alone. pyarrow is used
+# where somebody has it; the module says what it does without.
+BROUGHT = {"py4j", "pydantic_core", "tomli", "pyarrow"}
 
 
 def steps_of(page: str, name: str) -> Iterator[tuple[str, str, str, str]]:
