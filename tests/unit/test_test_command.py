@@ -93,7 +93,7 @@ def test_needs_no_numpy(tmp_path: Path) -> None:
     """Which duckdb does not bring: an environment of developers has it through other packages."""
     file = write_files(tmp_path, CASES, SPEC.replace("surrogate_key: sk", "surrogate_key: {name: sk, type: bigint}"))
     hidden = "import sys; sys.modules['numpy'] = None; from scdgen.cli.main import main; main(sys.argv[1:])"
-    command = [sys.executable, "-c", hidden, "test", file, ROOT / "specs" / "customer.test.yml"]
+    command: list[str | Path] = [sys.executable, "-c", hidden, "test", file, ROOT / "specs" / "customer.test.yml"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert done.stdout.startswith(f"{file} ..\n")
@@ -111,7 +111,7 @@ def test_needs_no_numpy(tmp_path: Path) -> None:
 def test_duckdb_that_does_not_start_is_one_line(library: str, reason: str, tmp_path: Path) -> None:
     file = write_files(tmp_path, CASES)
     (tmp_path / "duckdb.py").write_text(library)
-    command = [sys.executable, "-m", "scdgen", "test", file]
+    command: list[str | Path] = [sys.executable, "-m", "scdgen", "test", file]
     path = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=path)
     says = f"duckdb does not start ({reason}); run: pip install 'duckdb>=2.0.1,<3', or give --engine spark\n"
