@@ -70,7 +70,7 @@ _FUNCTIONS = {
         (number) same: SUM
         (plain) same: MAX MIN
         (any, plain) any: MAX_BY
-        (any, 0..?) any: LAG LEAD
+        (same, 0..?) same: LAG LEAD
         () BIGINT: ROW_NUMBER
     """,
 }

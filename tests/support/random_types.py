@@ -177,18 +177,13 @@ def make_typed_case(seed: int, target: str, folder: str) -> TypedCase:
 
 def find_order(case: TypedCase) -> str | None:
     """The order of values with others inside that a spec asks for and DuckDB does not have; in it NULL is greatest."""
-    nested = {name: kind for name, kind in case.drawn.items() if "<" in kind.type}
-    if any(case.merges.get(name) in {"min", "max"} for name in nested):
-        return "^an order of values of"
-    drawn = [form for name, kind in nested.items() for value in kind.values[: len(PLAIN[name])] for form in value]
-    if case.meaning.conflicts == "any" and any(map(_has_null, drawn)):
-        return "^conflicts: any, an order of values of .* with NULL inside"
-    return None
-
-
-def _has_null(value: Any) -> bool:
-    inside = value.values() if isinstance(value, Mapping) else value
-    return any(one is None or (isinstance(one, list | tuple | Mapping) and _has_null(one)) for one in inside)
+    nested = {name for name, kind in case.drawn.items() if "<" in kind.type}
+    ordered = (
+        nested
+        if case.meaning.conflicts == "any"
+        else nested & {name for name, merge in case.merges.items() if merge in {"min", "max"}}
+    )
+    return "an order of values of" if ordered else None
 
 
 def _kinds(case: Case, name: str) -> list[Kind]:
