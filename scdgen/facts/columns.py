@@ -225,6 +225,11 @@ def hash_of(columns: Iterable[tuple[str, str]]) -> str:
 
     >>> print(hash_of([("a", "STRING"), ("b", "INT")]))
     SHA2(TO_JSON(ARRAY(a, CAST(b AS STRING))), 256)
+
+    A value has one text in every session: the same for 0.0 and -0.0, in every time zone, with ANSI mode or without it.
+
+    >>> print(hash_of([("x", "DOUBLE"), ("d", "DECIMAL(9, 2)"), ("at", "TIMESTAMP"), ("raw", "BINARY")]))
+    SHA2(TO_JSON(ARRAY(CAST(x + 0 AS STRING), FORMAT_NUMBER(d, 2), CAST(UNIX_MICROS(at) AS STRING), HEX(raw))), 256)
     """
     return _sha2_of_json(_texts(columns))
 
