@@ -80,7 +80,6 @@ IN_JINJA = {
     "diagnose.sql.j2": 1,
     "diff_run.sql.j2": 1,
     "diff_times.sql.j2": 1,
-    "lookups.sql.j2": 4,
     "migrate.sql.j2": 1,
     "scd2/changes.sql.j2": 1,
     "scd2/snapshot.sql.j2": 1,
