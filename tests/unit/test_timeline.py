@@ -21,6 +21,8 @@ from scdgen.errors import UsageError
 from tests.support.html_pages import Read, data_of, hash_of, read_in_browser, require_self_contained
 from tests.support.timelines import RECORDED, STORY, made, row, spec_of
 
+pytestmark = pytest.mark.verify  # of a page, which few changes touch
+
 NASTY = "</script><script>hacked = 1</script><!--<img onerror='hacked = 1'> \" & ' \u2028 \u202e {{ 7 * 7 }} ]]>"
 ROWS = [
     row(1, "Ann", "Oslo", "2024-01-01 00:00:00", "2024-02-01 00:00:00"),
