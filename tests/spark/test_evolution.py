@@ -46,6 +46,7 @@ def version(spark: SparkSession) -> int:
     return int(spark.sql("DESCRIBE HISTORY evolve.dim LIMIT 1").collect()[0]["version"])
 
 
+@pytest.mark.verify
 def test_new_columns_are_added(spark: SparkSession, runner: Runner) -> None:
     old = [(1, "Ann", "Oslo", None, None, day(1)), (2, "Bob", "Bonn", None, None, day(1))]
     runner.run(spec_of(rest="history: {row_hash: hash}"), source=frame(spark, *old))
