@@ -38,7 +38,7 @@ _CLOSES = (
 _ENDS = (")", "END", "IGNORE NULLS", "OVER")
 
 
-@dataclass
+@dataclass(slots=True)
 class Word:
     """A token, which a comment may follow at the end of its line."""
 
@@ -49,11 +49,12 @@ class Word:
     """The comment behind it."""
     glued: bool = False
     """Whether no white space is before it."""
+    upper: str = field(init=False)
+    """The text in upper case, each white space one blank; it is asked for often."""
 
-    @property
-    def upper(self) -> str:
-        """Return the text in upper case, each white space one blank."""
-        return " ".join(self.text.upper().split())
+    def __post_init__(self) -> None:
+        """Keep the text in upper case."""
+        self.upper = " ".join(self.text.upper().split())
 
     @property
     def first(self) -> Word:
@@ -66,18 +67,15 @@ class Word:
         return False
 
 
-@dataclass
+@dataclass(slots=True)
 class Group:
     """What is in parentheses, or from CASE to END."""
 
     first: Word
     items: list[Word | Group]
     last: Word
-
-    @property
-    def upper(self) -> str:
-        """Return nothing: a group has no keyword of its own."""
-        return ""
+    upper: str = ""
+    """Nothing: a group has no keyword of its own."""
 
     @property
     def is_query(self) -> bool:
