@@ -101,37 +101,19 @@ def split_tokens(found: Iterable[Token]) -> Iterator[tuple[list[Token], int]]:
 
 
 def split_list(text: str) -> list[str]:
-    """Split a list at the commas that are not inside brackets; a part without text is left out.
+    """Split a list at the commas that are not inside brackets or a CASE; a part without text is left out.
 
     >>> split_list("a, f(b, c) AS d, 'e, f',")
     ['a', 'f(b, c) AS d', "'e, f'"]
     """
-    return _split(text, TokenType.COMMA) if _BRACKETS_OR_QUOTES.search(text) else _with_text(text.split(","))
-
-
-def split_conditions(text: str) -> list[str]:
-    """Split conditions at each AND that is not inside brackets; a part without text is left out.
-
-    >>> split_conditions("AND a = 1 AND (b OR c AND d) AND e BETWEEN 1 AND 2")
-    ['a = 1', '(b OR c AND d)', 'e BETWEEN 1 AND 2']
-    """
-    return _split(text, TokenType.AND)
-
-
-def _split(text: str, separator: TokenType) -> list[str]:
-    """Split a text where a separator is not inside brackets or a CASE, and is not the AND of a BETWEEN."""
-    parts, start, depth, ranges = [], 0, 0, 0
+    if not _BRACKETS_OR_QUOTES.search(text):
+        return _with_text(text.split(","))
+    parts, start, depth = [], 0, 0
     for token in tokens(text):
-        kind = token.token_type
-        depth += _DEPTH_IN_LIST.get(kind, 0)
-        ranges += kind is TokenType.BETWEEN and depth == 0
-        if kind is not separator or depth:
-            continue
-        if kind is TokenType.AND and ranges:
-            ranges -= 1
-            continue
-        parts.append(text[start : token.start])
-        start = token.end + 1
+        depth += _DEPTH_IN_LIST.get(token.token_type, 0)
+        if token.token_type is TokenType.COMMA and depth == 0:
+            parts.append(text[start : token.start])
+            start = token.end + 1
     return _with_text([*parts, text[start:]])
 
 
