@@ -496,10 +496,7 @@ def _windowed(items: Items, by: int, column: int, tail: int) -> str:
     if _fits(line, column, tail):
         return line
     for place in _operators(items, "OVER")[:1]:
-        start = (
-            place
-            - (_words(items[:place]).endswith("IGNORE NULLS") or _words(items, place - 2).startswith("IGNORE")) * 2
-        )
+        start = place - 2 * _words(items, max(place - 2, 0)).startswith("IGNORE NULLS")
         left, right = _text(items[:start]), _text(items[start:])
         if _fits(left, column) and _fits(right, by + _BY, tail):
             return left + _pad(by + _BY) + right
