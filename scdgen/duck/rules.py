@@ -25,6 +25,7 @@ _TEXTS = {exp.DType.TEXT, exp.DType.VARCHAR}
 _TIMES = {exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPNTZ, exp.DType.DATE}
 _UNKNOWN_TYPES = {exp.DType.VARIANT, exp.DType.OBJECT, exp.DType.INTERVAL}
 _SIZED = {exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.NCHAR, exp.DType.BPCHAR}
+_WHOLES = {"_scd_state", "_scd_rest"}  # columns that the first step builds as structs
 _DAYS = {"DAY", "WEEK", "MONTH", "QUARTER", "YEAR"}
 _MICROS = "'yyyy-MM-dd HH:mm:ss.SSSSSS'"
 # The options of TO_JSON -> how it writes times.
@@ -274,8 +275,39 @@ def _least_null(struct: exp.Struct) -> exp.Struct:
     fields = []
     for field in struct.expressions:
         is_known = exp.Not(this=exp.Is(this=field.expression.copy(), expression=exp.Null()))
-        fields += [exp.PropertyEQ(this=exp.to_identifier(f"_has_{field.name}"), expression=is_known), field]
+        value = exp.PropertyEQ(this=exp.to_identifier(field.name), expression=_ordered(field.expression, struct.root()))
+        fields += [exp.PropertyEQ(this=exp.to_identifier(f"_has_{field.name}"), expression=is_known), value]
     return exp.Struct(expressions=fields)
+
+
+def _ordered(value: exp.Expr, root: exp.Expr) -> exp.Expr:
+    """A value in whose order NULL is least, if it is a struct, or a column that a step builds as one."""
+    if isinstance(value, exp.Struct) and not value.expressions[0].name.startswith("_has_"):
+        return _least_null(value)
+    if not (isinstance(value, exp.Column) and value.name in _WHOLES):
+        return value.copy()
+    built = (alias.this for alias in root.find_all(exp.Alias) if alias.alias == value.name)
+    struct = next((one for one in built if isinstance(one, exp.Struct)), None)
+    fields = [field.name for field in struct.expressions] if struct else []
+    parts = [
+        exp.PropertyEQ(
+            this=exp.to_identifier(name),
+            expression=exp.Dot(this=value.copy(), expression=exp.to_identifier(name, quoted=True)),
+        )
+        for name in fields
+    ]
+    return _least_null(exp.Struct(expressions=parts)) if parts else value.copy()
+
+
+def _extreme(name: str) -> Callable[[exp.Expr], exp.Expr]:
+    """MIN of a state, in whose order NULL is least."""
+
+    def rule(node: exp.Expr) -> exp.Expr:
+        if isinstance(node.this, exp.Column) and node.this.name in _WHOLES:
+            return call(name, node.this.copy(), _ordered(node.this, node.root()))
+        return _compared(node)
+
+    return rule
 
 
 def _compared(node: exp.Expr) -> exp.Expr:
@@ -304,8 +336,7 @@ def _extreme_by(name: str) -> Callable[[exp.Expr], exp.Expr]:
     """MAX_BY may be NULL; DuckDB's arg_max leaves out rows in which the value is."""
 
     def rule(node: exp.Expr) -> exp.Expr:
-        by = node.expression
-        return call(name, node.this, _least_null(by) if isinstance(by, exp.Struct) else by)
+        return call(name, node.this, _ordered(node.expression, node.root()))
 
     return rule
 
@@ -419,7 +450,9 @@ _RULES: dict[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., exp.Expr
     (exp.Ceil, exp.Floor): lambda node: exp.cast(call("_spark_long", node.this, node.copy()), "bigint"),
     # INT, in DuckDB BIGINT: a sum that is too large stops.
     (exp.Length, exp.ArraySize, exp.Year, exp.Month, exp.Day, exp.Quarter): lambda node: exp.cast(node.copy(), "int"),
-    (exp.Max, exp.Min, exp.GT, exp.GTE, exp.LT, exp.LTE): _compared,
+    exp.Max: _extreme("arg_max"),
+    exp.Min: _extreme("arg_min"),
+    (exp.GT, exp.GTE, exp.LT, exp.LTE): _compared,
     exp.Typeof: _type_name,
     exp.StrToMap: lambda node: call("_spark_pairs", node.this, node.args["pair_delim"], node.args["key_value_delim"]),
     exp.ColumnDef: _sized,

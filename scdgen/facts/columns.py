@@ -89,7 +89,12 @@ class Field:
     @property
     def given(self) -> str:
         """Return what unordered rows must agree in, in a form ``<=>`` accepts: whether they set it, and to what."""
-        return f"IF({self.is_set}, STRUCT({self.comparable}), NULL)" if self.partial else self.comparable
+        return self.given_in(self.name)
+
+    def given_in(self, value: str) -> str:
+        """Return :attr:`given` of a value of this column."""
+        form = self.comparable_form(value)
+        return f"IF({self.is_set}, STRUCT({form}), NULL)" if self.partial else form
 
     @property
     def is_given(self) -> bool:
@@ -238,8 +243,10 @@ def _texts(columns: Iterable[tuple[str, str]]) -> str:
     return apply("ARRAY", (_hash_text(name, kind) for name, kind in columns))
 
 
-def row_hash(columns: Iterable[tuple[str, str]]) -> str:
+def row_hash(columns: Iterable[tuple[str, str]], of: str = "") -> str:
     """Return the SHA-256, as hex text, of columns given as (name, type), with their names.
+
+    ``of`` is the value that holds them, with a dot.
 
     NULL is left out, so that adding a column, which is NULL in stored rows, changes no stored hash.
 
@@ -248,8 +255,8 @@ def row_hash(columns: Iterable[tuple[str, str]]) -> str:
     """
     # Stored hashes were made in the order of the names in backticks: "a_b" before "a".
     ordered = sorted(columns, key=lambda column: sql.unquote(column[0]).replace("`", "``") + "`")
-    texts = ((name, _hash_text(name, kind)) for name, kind in ordered)
-    fields = struct(text if text == name else f"{text} AS {name}" for name, text in texts)
+    texts = ((name, _hash_text(f"{of}{name}", kind)) for name, kind in ordered)
+    fields = struct(text if text == f"{of}{name}" else f"{text} AS {name}" for name, text in texts)
     return _sha2_of_json(f"{fields}, MAP('ignoreNullFields', 'true')")
 
 

@@ -212,7 +212,11 @@ class History:
     @property
     def row_hash(self) -> str:
         """Return the hash of the tracked columns."""
-        return row_hash((field.name, field.type) for field in self.tracked)
+        return self.row_hash_of()
+
+    def row_hash_of(self, state: str = "") -> str:
+        """Return the hash of the tracked columns, inside of a value that ends in a dot."""
+        return row_hash(((field.name, field.type) for field in self.tracked), state)
 
     @property
     def from_start(self) -> tuple[str, ...]:
@@ -220,15 +224,16 @@ class History:
         by_start = [name for option, name in self.columns.items() if option in {"valid_from", "surrogate_key"}]
         return (*self.derived, *by_start)
 
-    def written(self, start: str, next_start: str, action: str, deleted: str) -> tuple[str, ...]:
+    def written(self, start: str, next_start: str, action: str, deleted: str, state: str = "") -> tuple[str, ...]:
         """Return the columns of a version that depend on its start and on what follows it, each with its name.
 
-        ``next_start`` is NULL while the version is open; ``action`` and ``deleted`` are the values of these columns.
+        ``next_start`` is NULL while the version is open; ``action`` and ``deleted`` are the values of these columns;
+        ``state`` is what holds the tracked ones, with a dot.
         """
         return (
             *self._derived(start),
             *(
-                f"{self._value(option, start, next_start, action, deleted)} AS {name}"
+                f"{self._value(option, start, next_start, action, deleted, state)} AS {name}"
                 for option, name in self.columns.items()
             ),
         )
@@ -253,7 +258,7 @@ class History:
         for name, (text, kind) in self.derived.items():
             yield f"{cast(with_column(text, self.times.history.valid_from, start), kind)} AS {name}"
 
-    def _value(self, option: str, start: str, next_start: str, action: str, deleted: str) -> str:
+    def _value(self, option: str, start: str, next_start: str, action: str, deleted: str, state: str = "") -> str:
         if option == "surrogate_key":
             return key_hash(
                 [*((key.name, key.type) for key in self.keys), (start, self.times.type)],
@@ -264,7 +269,7 @@ class History:
         if option == "is_current":
             return self.times.flag(next_start)
         if option == "row_hash":
-            return self.row_hash
+            return self.row_hash_of(state)
         if option == "inferred":
             return "FALSE"
         return {"valid_from": start, "action": action, "deleted": deleted, "sequence": self.sequence}[option]

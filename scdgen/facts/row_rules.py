@@ -13,6 +13,7 @@ from scdgen.facts.columns import apply, cast, convert
 from scdgen.facts.history import Times
 from scdgen.facts.plan import describe_limit
 from scdgen.facts.source import SEQUENCE, SourceRow, flag
+from scdgen.facts.state import State
 from scdgen.facts.variables import Partition
 from scdgen.model.spec import QUERY, Snapshot, Spec
 from scdgen.sql.tokens import with_column
@@ -55,8 +56,10 @@ class Rows:
     """The query that ``relation`` names; ``None`` for a table or files."""
     view: str | None
     """The statement that creates a temporary view over files; ``None`` if none is needed."""
-    select: tuple[str, ...]
-    """The columns of the step, each with its name."""
+    columns: tuple[tuple[str, str], ...]
+    """The quoted name of each column of the table, and its value with that name."""
+    more: tuple[str, ...]
+    """The other columns of the step, each with its name."""
     where: tuple[str, ...]
     """The conditions on a row of the source."""
     sequence: tuple[str, ...]
@@ -85,6 +88,41 @@ class Rows:
     """The join whose spans the rows are; ``None`` without one."""
 
     @property
+    def select(self) -> tuple[str, ...]:
+        """Return the columns of the step, each with its name."""
+        return (*(text for _, text in self.columns), *self.more)
+
+    def select_state(self, state: State) -> list[str]:
+        """Return the same with the columns that are no key in the state."""
+        texts = dict(self.columns)
+        return [*(texts[key] for key in self.keys), *state.read(lambda field: texts[field.name]), *self.more]
+
+    def left_out(self, state: State) -> list[str]:
+        """Return the conditions of rows to leave out of a step with the state; no row that stops the statement."""
+        stops = [f"{state.inside(rule.broken)}" for rule in self.expected if rule.refusal]
+        found = [state.inside(rule.broken) for rule in self.expected if not rule.refusal]
+        unless = "".join(f" AND ({stop}) IS NOT TRUE" for stop in stops)
+        return [*self.skipped, *(f"({text}){unless}" for text in found)]
+
+    def group_rules(self, state: State, group: Iterable[str]) -> list[tuple[str, str]]:
+        """Return (condition, refusal) of the rules for the rows of a group, by columns in lower case, with the state.
+
+        A condition on a group waits for its rows: no engine tests it before the filters of the source.
+        """
+        rules = [(rule.broken, rule.refusal) for rule in self.expected if rule.refusal]
+        rules += [(rule.broken, rule.refusal) for rule in self.rules]
+        known = {*(sql.unquote(name).lower() for name in group), variables.BATCH_FROM}
+
+        def of_group(text: str) -> str:
+            inside = state.inside(text)
+            return inside if sql.expression(text).columns <= known else f"BOOL_OR({inside})"
+
+        unknown = [text.replace(" >= ", " < ") if "_scd_at" in text else negated(text) for text in self.known]
+        return [
+            (of_group(broken), refusal) for broken, refusal in [*rules, *((text, self.changed) for text in unknown)]
+        ]
+
+    @property
     def tests_rows(self) -> bool:
         """Whether a row, or the session, may break a rule; the steps of a join test the session."""
         return bool(self.rules or self.known or self.expected or not self.join)
@@ -102,15 +140,19 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
     """
     spec, times = source.spec, source.times
     relation, query, view = _relation(spec)
-    select = [
-        f"spans.{sql.quote(column)}"
-        if spec.source.join and column in spec.keys
-        else f"{source.value(column)} AS {sql.quote(column)}"
+    columns = [
+        (
+            sql.quote(column),
+            f"spans.{sql.quote(column)}"
+            if spec.source.join and column in spec.keys
+            else f"{source.value(column)} AS {sql.quote(column)}",
+        )
         for column in source.names
     ]
+    select = list[str]()
     more = {"_scd_at": source.time} if spec.source.effective_at is not None else {}
     if spec.source.join:
-        select += ["spans._scd_at", "spans._scd_until"]
+        select = ["spans._scd_at", "spans._scd_until"]
     if times and spec.source.effective_until is not None:
         more["_scd_until"] = times.until_of(sql.expression(spec.source.effective_until).text)
     if spec.source.sets is not None:
@@ -129,7 +171,8 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
         relation=relation,
         query=query,
         view=view,
-        select=tuple(select),
+        columns=tuple(columns),
+        more=tuple(select),
         where=tuple(source.where),
         sequence=tuple(sequence),
         keys=source.key_names,

@@ -105,6 +105,25 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
         extract = self.extract
         return "IN ('close', 'reopen')" if extract and extract.own_time else "= 'close'"
 
+    def values(self, names: Iterable[str]) -> list[str]:
+        """Return the values of columns of the table, from the rows to write (``s``)."""
+        flat = self.ending is not None and self.ending.reads_stored
+        return [f"s.{name if flat else self.staging.place(name)}" for name in names]
+
+    def assigned(self, names: Iterable[str]) -> list[str]:
+        """Assign to columns of the table their values."""
+        names = list(names)
+        return [f"{name} = {value}" for name, value in zip(names, self.values(names), strict=True)]
+
+    def labelled(self, counted: bool = False) -> Scd2Merge:
+        """Return the facts with steps that say what happens to each version, and to its key."""
+        staging = self.staging
+        if isinstance(staging, Scd2Changes):
+            staging = replace(staging, labelled=True, counted=counted)
+        elif isinstance(staging, Scd2Versions):
+            staging = replace(staging, counted=counted)
+        return replace(self, staging=staging)
+
     @property
     def changes(self) -> Scd2Changes | None:
         """Return the facts of the steps, if the source has changes."""
@@ -221,14 +240,11 @@ class Scd2(Pattern):
         """
         if source.spec.reads_snapshot and source.fills:
             return None
-        merge = _merge(source)
-        if not isinstance(merge.staging, Scd2Snapshot):
-            merge = replace(merge, staging=replace(merge.staging, counted=True))
-        return Scd2Counts.like(merge)
+        return Scd2Counts.like(_merge(source).labelled(counted=True))
 
     def plan(self, source: Source) -> Scd2Plan:
         """Return a view of the versions that would be written, a row per version, identified by key and start."""
-        spec, merge = source.spec, _merge(source)
+        spec, merge = source.spec, _merge(source).labelled()
         deleted = merge.staging.deleted
         late = isinstance(merge.staging, Scd2Changes) and spec.late == "apply"
         keys = merge.staging.keys
@@ -385,7 +401,7 @@ def _merge(source: Source) -> Scd2Merge:
     ending = None
     if session.recorded:
         ending = _ending(source, staging, bounds, name_of_start, names, updated, closed)
-    return Scd2Merge(
+    merge = Scd2Merge(
         head=Head.of_feed(spec),
         session=session,
         target=source.target,
@@ -402,6 +418,7 @@ def _merge(source: Source) -> Scd2Merge:
         closed=closed,
         ending=ending,
     )
+    return merge.labelled() if ending else merge
 
 
 def _ending(

@@ -1,4 +1,4 @@
-"""scd2 from changes: the facts of templates/scd2/changes.sql.j2."""
+"""scd2 from changes: the facts of templates/scd2/changes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scdgen.facts.base import refuse_rows
 from scdgen.facts.built import Source
-from scdgen.facts.columns import Field
+from scdgen.facts.columns import Field, struct
 from scdgen.facts.history import History
 from scdgen.facts.recorded import Reached
 from scdgen.facts.row_rules import Rows, refuse_conflict
@@ -14,7 +14,7 @@ from scdgen.patterns.scd2_steps import VersionSteps
 
 
 @dataclass(frozen=True)
-class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
+class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
     """The steps from a batch of changes to the versions to write."""
 
     flags_deletes: bool
@@ -37,8 +37,10 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
     """The refusal of unordered rows that differ; ``None`` if any of them may be taken."""
     late_refusal: str
     """The refusal of late rows."""
+    labelled: bool = False
+    """Whether the last step also says what happens to each version, for a plan."""
     counted: bool = False
-    """Whether the last step also says which keys are known and live, to count what happens to them."""
+    """Whether it also says which keys are known and live, to count what happens to them."""
 
     @classmethod
     def of(cls, source: Source, rows: Rows, history: History, bounds: tuple[str, ...]) -> Scd2Changes:
@@ -64,9 +66,75 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
         )
 
     @property
+    def steps(self) -> tuple[str, ...]:
+        """Return the steps after those of the source, in order; each has a file of its name."""
+        optional = (
+            ("ranked", bool(self.rows.sequence)),
+            ("changes", True),
+            ("reached", self.reached is not None),
+            ("stored", True),
+            ("events", True),
+            ("newest", self.late != "apply" or self.inferred is not None),
+            ("states", True),
+            ("judged", self.inferred is not None),
+            ("completed", self.inferred is not None),
+            ("lives", self.has_lives),
+            ("given", self.has_lives),
+            ("starts", True),
+            ("kept", bool(self.with_compare)),
+            ("marked", self.marks),
+            ("runs", bool(self.untracked)),
+            ("versions", True),
+            ("staged", self.labelled),
+        )
+        return tuple(name for name, wanted in optional if wanted)
+
+    def before(self, step: str) -> str:
+        """Return the step that another one reads."""
+        steps = ("source_rows", *self.steps)
+        return steps[steps.index(step) - 1]
+
+    def handed_on(self, step: str) -> tuple[str, ...]:
+        """Return the columns that a step hands on, besides the state."""
+        opens, deletes = step != "given", step == "versions" and self.marks
+        found = (
+            ("_scd_at", True),
+            ("_scd_sequence", self.sequence is not None),
+            ("_scd_is_stored", self.marks and step in ("given", "kept")),
+            ("_scd_stored", True),
+            ("_scd_inferred", self.inferred is not None),
+            ("_scd_opens", opens),
+            ("_scd_deleted", deletes),
+        )
+        return (*self.keys, *(name for name, wanted in found if wanted))
+
+    @property
+    def is_deleted(self) -> str:
+        """Return the condition that an event is a delete, or an end after which the key has no version."""
+        return "_scd_deleted" if self.marks else "_scd_state IS NULL"
+
+    @property
+    def ends(self) -> str:
+        """Return the condition that the version before an event ends with it."""
+        return "_scd_opens" if self.marks else "_scd_opens OR _scd_state IS NULL"
+
+    @property
     def content(self) -> tuple[str, ...]:
-        """Return what two unordered rows of a key may not differ in."""
+        """Return what two unordered rows of a key may not differ in, by the columns of the table."""
         return tuple(field.given for field in self.values) or self.keys
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Return what two unordered rows may not differ in, by the state."""
+        if self.partial:
+            return (struct(field.given_in(self.state.place(field.name)) for field in self.values),)
+        return tuple(self.state.comparable())
+
+    @property
+    def order(self) -> str:
+        """Return the value of which the least decides between unordered rows."""
+        values = [*self.state.comparable(), *self.sets] if not self.conflict else self.compared
+        return values[0] if len(values) == 1 else struct(values)
 
     @property
     def tracked(self) -> tuple[Field, ...]:
@@ -76,7 +144,11 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
     @property
     def untracked(self) -> tuple[Field, ...]:
         """Return the columns whose newest value is written into the version; none if every change is a version."""
-        return () if self.keeps else tuple(field for field in self.values if not field.tracked)
+        return () if self.keeps else self.state.untracked
+
+    def place(self, name: str) -> str:
+        """Return where the last step has the value of a column of the table."""
+        return self.state.place(name)
 
     @property
     def has_lives(self) -> bool:
@@ -89,51 +161,25 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
         return ("_scd_sets",) if self.partial else ()
 
     @property
-    def kept(self) -> tuple[str, ...]:
-        """Return what is stored of a version besides its values: the action, the mark and the sequence."""
-        marks, sequence = ("_scd_deleted",) if self.marks else (), self.kept_sequence
-        return (*((self.action,) if self.action else ()), *marks, *sequence)
-
-    @property
     def kept_sequence(self) -> tuple[str, ...]:
         """Return the sequence that is stored, of the row that a version comes from."""
         return ("_scd_sequence",) if self.sequence else ()
 
     @property
-    def carried(self) -> tuple[str, ...]:
-        """Return the columns that each step from ``events`` on hands on, besides those of the table."""
-        return (
-            *("_scd_at", "_scd_deleted", "_scd_stored", *self.kept_sequence),
-            *(("_scd_inferred",) if self.inferred else ()),
-            *(("_scd_rank", "_scd_oldest") if self.marks else ()),
-            *(("_scd_raw",) if self.with_compare and any(field.is_converted for field in self.tracked) else ()),
-        )
+    def differs_later(self) -> bool:
+        """Whether a change that contradicts another may lose to a stored row, or be late, and so be no conflict."""
+        return self.conflict is not None and (self.sequence is not None or self.late == "ignore")
 
     @property
-    def of_version(self) -> tuple[str, ...]:
-        """Return the columns of a version that the last step reads, besides those of the table."""
-        deleted = ("_scd_deleted",) if self.marks else ()
-        inferred = ("_scd_inferred",) if self.inferred else ()
-        return ("_scd_at", *deleted, "_scd_opens", "_scd_stored", *self.kept_sequence, *inferred)
+    def of_event(self) -> tuple[str, ...]:
+        """Return the columns of an event that come from its row, besides the key and the time."""
+        return (*self.state.names, *self.kept_sequence, *self.sets)
 
     @property
-    def of_member(self) -> tuple[str, ...]:
-        """Return the columns that a row keeps when it completes an inferred member, all but its time."""
-        raw = ("_scd_raw",) if self.raw else ()
-        return (*self.columns, *self.sets, *self.kept_sequence, "_scd_deleted", "_scd_rank", "_scd_stored", *raw)
-
-    @property
-    def raw(self) -> tuple[str, ...]:
-        """Return the columns of ``_scd_raw``: what a version takes over, but is compared in another form."""
-        return tuple(
-            field.name
-            for field in self.fields
-            if field.is_converted and (field.nulls == "fill" or (self.with_compare and field.tracked))
-        )
-
-    def stored_of(self, field: Field) -> str:
-        """Return the stored value of a column, of the version that starts at the time of the row."""
-        return f"{'_scd_raw' if field.name in self.raw else '_scd_stored'}.{field.name}"
+    def stored_values(self) -> tuple[str, ...]:
+        """Return what is stored of a version, by the names of the steps: what a version that differs in it is not."""
+        marks, action = ("_scd_deleted",) if self.marks else (), (self.action,) if self.action else ()
+        return (*self.state.names, *action, *marks, *self.kept_sequence)
 
     @property
     def own(self) -> tuple[Field, ...]:
@@ -154,18 +200,3 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
     def ignores_deletes(self) -> bool:
         """Whether a delete completes no inferred member: it does only if every delete is a version."""
         return self.flags_deletes and not (self.keeps and self.marks)
-
-    @property
-    def opened(self) -> str:
-        """Return the step after which a row says whether it opens a version."""
-        return "opening" if self.has_lives else "events"
-
-    @property
-    def last_step(self) -> str:
-        """Return the last step before the end of a version is known."""
-        return "marked" if self.marks else "kept" if self.with_compare else self.opened
-
-    @property
-    def has_versions(self) -> bool:
-        """Whether the end of a version is found by a separate step, because an option needs more of its rows."""
-        return bool(self.untracked) or self.action is not None

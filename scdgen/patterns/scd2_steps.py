@@ -8,6 +8,7 @@ from scdgen.facts.base import Facts, values_of
 from scdgen.facts.columns import Field, names_of
 from scdgen.facts.history import History
 from scdgen.facts.row_rules import Rows
+from scdgen.facts.state import State
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,15 @@ class VersionSteps(Facts):
     def values(self) -> tuple[Field, ...]:
         """Return the columns that are not keys."""
         return values_of(self.fields)
+
+    @property
+    def state(self) -> State:
+        """Return the columns that are no key, as one value."""
+        return State.of(self.values)
+
+    def place(self, name: str) -> str:
+        """Return where the last step has the value of a column of the table."""
+        return name
 
     @property
     def current(self) -> tuple[str, ...]:

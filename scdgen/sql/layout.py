@@ -32,7 +32,7 @@ _SEPARATORS = (",", "AND")
 _OPENS = ("(", "SELECT", "DISTINCT", "SET", "WHERE", "ON", "WHEN", "HAVING")
 _CLOSES = (
     *(")", ";", "", "THEN", "FROM", "WHERE", "GROUP BY", "WINDOW", "ORDER BY", "DISTRIBUTE BY", "UNION"),
-    *("ROWS", "RANGE", "WHEN", "HAVING", "LIMIT", "LATERAL"),
+    *("ROWS", "RANGE", "WHEN", "HAVING", "LIMIT", "LATERAL", "SELECT"),
 )
 # A line that begins so ends an expression, so that what follows stays on it.
 _ENDS = (")", "END", "IGNORE NULLS", "OVER")
