@@ -10,7 +10,7 @@ from scdgen import sql
 from scdgen.facts import variables
 from scdgen.facts.base import EXPECTATION, SETTINGS, SOURCE_CHANGED, TIME_ZONE, YEAR, Rule, refusal, refuse_rows
 from scdgen.facts.columns import apply, cast, convert
-from scdgen.facts.history import Times
+from scdgen.facts.history import BATCH_FROM, Times
 from scdgen.facts.plan import describe_limit
 from scdgen.facts.source import SEQUENCE, SourceRow, flag
 from scdgen.facts.state import State
@@ -111,7 +111,7 @@ class Rows:
         """
         rules = [(rule.broken, rule.refusal) for rule in self.expected if rule.refusal]
         rules += [(rule.broken, rule.refusal) for rule in self.rules]
-        known = {*(sql.unquote(name).lower() for name in group), variables.BATCH_FROM}
+        known = {*(sql.unquote(name).lower() for name in group), BATCH_FROM}
 
         def of_group(text: str) -> str:
             inside = state.inside(text)
