@@ -243,7 +243,7 @@ def _chosen(group: Sequence[Change], meaning: Meaning) -> Change:
         if not same and meaning.conflicts == "fail":
             raise RefusedError("conflict")
 
-    # With conflicts: any a delete wins, then the least row by its values, the tracked ones first, NULL before all others.
+    # With conflicts: any a delete wins, then the least row by its values, tracked ones first, NULL before all others.
     def least(change: Change) -> tuple[Any, ...]:
         by_track = sorted(change.values, key=lambda name: name not in meaning.tracked)
         values = (*(change.values[name] for name in by_track), None if change.sets is None else sorted(change.sets))
