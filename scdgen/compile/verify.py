@@ -22,6 +22,7 @@ from scdgen.facts.history import LAST_RUN, REWIND_TO
 from scdgen.facts.plan import VIEW
 from scdgen.facts.row_rules import SOURCE_VIEW
 from scdgen.facts.source import TAKEN_AT, SourceRow
+from scdgen.facts.state import WHOLES
 from scdgen.facts.variables import OF_RUN, REACHES_CLOSED, RECORDED_AT, batch_names
 from scdgen.model.option import Rows, sql_texts
 from scdgen.model.spec import QUERY, Spec
@@ -214,6 +215,7 @@ class _Gate:
         """
         tree = query.pop()
         _shorten_chains(tree)
+        _expand_states(tree)
         # Variables are no columns; NULL takes their place.
         for column in list(tree.find_all(exp.Column)):
             if column.table.lower() == "session" or (not column.table and column.name in self.variables):
@@ -247,6 +249,21 @@ class _Gate:
         resolved = qualify(tree, dialect=DIALECT, schema=schema, quote_identifiers=False, validate_qualify_columns=True)
         assert isinstance(resolved, exp.Query)
         return [name.lower() for name in resolved.named_selects]
+
+
+def _expand_states(tree: exp.Expression) -> None:
+    """Replace ``_scd_state.*`` by the fields that the first step gives it, which sqlglot does not do."""
+    stars = [node for node in tree.find_all(exp.Column) if isinstance(node.this, exp.Star) and node.table in WHOLES]
+    if not stars:
+        return
+    built = {node.alias: node.this for node in tree.find_all(exp.Alias) if isinstance(node.this, exp.Struct)}
+    for star in stars:
+        fields = [field.name for field in built[star.table].expressions]
+        listed = (exp.alias_(exp.column(name, table=star.table, quoted=True), name, quoted=True) for name in fields)
+        select = star.find_ancestor(exp.Select)
+        assert select is not None
+        place = select.expressions.index(star)
+        select.set("expressions", [*select.expressions[:place], *listed, *select.expressions[place + 1 :]])
 
 
 def _shorten_chains(tree: exp.Expression) -> None:

@@ -12,7 +12,7 @@ from scdgen import sql
 from scdgen.facts.columns import Field, struct
 from scdgen.sql.tokens import with_column
 
-STATE, REST = "_scd_state", "_scd_rest"
+STATE, REST = WHOLES = ("_scd_state", "_scd_rest")
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,11 @@ class State:
     def parts(self) -> tuple[tuple[str, tuple[Field, ...]], ...]:
         """Return (name, fields) of each of them."""
         return tuple(zip(self.names, (self.tracked, self.untracked), strict=False))
+
+    @property
+    def stars(self) -> list[str]:
+        """Return the columns of the table from a step, for a SELECT."""
+        return [f"{name}.*" for name, fields in self.parts if fields]
 
     def place(self, name: str) -> str:
         """Return where a step has the value of a column of the table: inside of the state, or as it is."""

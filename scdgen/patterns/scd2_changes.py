@@ -146,10 +146,6 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
         """Return the columns whose newest value is written into the version; none if every change is a version."""
         return () if self.keeps else self.state.untracked
 
-    def place(self, name: str) -> str:
-        """Return where the last step has the value of a column of the table."""
-        return self.state.place(name)
-
     @property
     def has_lives(self) -> bool:
         """Whether a change may not give a column, so that its value stays until the next delete."""

@@ -357,13 +357,14 @@ def _parts(items: Items) -> list[Items]:
 
 
 def _list(items: Items, by: int, column: int, calls: bool) -> str:
-    """A list on the line of its word, or a line for each part; two computed columns have lines of their own."""
+    """A list on the line of its word, or a line for each part; three computed columns have lines of their own."""
     parts, line = _parts(items), _text(items)
     computed = sum(any(isinstance(item, Group) for item in part) for part in parts)
-    if _fits(line, column, 1) and not (calls and len(parts) > 1 and computed > 1):
+    if _fits(line, column, 1) and not (calls and len(parts) > 1 and computed > 2):
         return f" {line}"
     if len(parts) == 1 and not items[0].first.above:
         return " " + _part(items, by, column)
+    parts = parts if calls else _filled(parts, by + _BY)
     return "".join(_pad(by + _BY) + _above(part[0], by + _BY) + _part(part, by + _BY, by + _BY) for part in parts)
 
 
@@ -404,11 +405,23 @@ def _group(group: Item, by: int, column: int = 0, tail: int = 0, broken: bool = 
     )
 
 
+def _filled(parts: list[Items], by: int) -> list[Items]:
+    """The parts of a list, as many on a line as fit, if all are names, or assign a name to a name."""
+    if any(isinstance(item, Group) or item.above or item.beside for part in parts for item in part):
+        return parts
+    lines: list[Items] = [[]]
+    for part in parts:
+        if lines[-1] and not _fits(_text([*lines[-1], *part]), by):
+            lines.append([])
+        lines[-1] = [*lines[-1], *part]
+    return lines
+
+
 def _rows(parts: list[Items], by: int) -> list[Items]:
-    """The arguments of STACK, which begin with the number of its rows, as a line for each row."""
+    """The arguments of STACK, which begin with the number of its rows, as a line for each row; else as many as fit."""
     count = int(parts[0][0].upper) if parts and len(parts[0]) == 2 and parts[0][0].upper.isdigit() else 0
     if not count or (len(parts) - 1) % count:
-        return parts
+        return _filled(parts, by)
     size = (len(parts) - 1) // count
     found = parts[:1]
     for row in (parts[at : at + size] for at in range(1, len(parts), size)):
