@@ -243,7 +243,12 @@ class SourceRow:
         """Whether the batch's earliest time bounds the read of the target; a whole history has versions of any age."""
         spec = self.spec
         bounded = spec.keeps_history and not spec.reads_versions and not self.ends_at_once
-        return bounded and not (self.fills and not spec.reads_snapshot)
+        return bounded and not (self.reads_all_versions and not spec.reads_snapshot)
+
+    @property
+    def reads_all_versions(self) -> bool:
+        """Whether a change may affect every version of its key: one that fills, or one of which others have an action."""
+        return self.fills or self.spec.history.action is not None
 
     # Flags and conditions
 

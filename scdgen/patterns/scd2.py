@@ -372,8 +372,8 @@ def _merge(source: Source) -> Scd2Merge:
     times, columns = history.times, history.columns
     # With nulls: fill, a first known value fills versions that ended long ago, and a whole history replaces versions of
     # any age, so that they have no bound. Nor have changes with an action: the whole history of a key is replayed.
-    replays = "action" in columns and not spec.reads_snapshot
-    bounds = () if source.fills or spec.reads_versions or replays else (times.reachable(source.bound),)
+    unbounded = source.fills if spec.reads_snapshot else spec.reads_versions or source.reads_all_versions
+    bounds = () if unbounded else (times.reachable(source.bound),)
     staging: Scd2Changes | Scd2Snapshot | Scd2Versions
     if spec.reads_versions:
         rows = source.read("given")

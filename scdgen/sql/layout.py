@@ -113,7 +113,10 @@ def lay_out(text: str) -> str:
         if not items or (_words(items).startswith(("WITH", "MERGE")) and not any(item.is_query for item in items)):
             return text.strip() + "\n"  # which the gate refuses
         laid.append(_above(items[0], 0) + _statement(items) + _text([end]))
-    return "\n\n".join([*laid, *filter(None, [rest])]) + "\n"
+    text = laid[0]
+    for before, statement in zip(laid, laid[1:], strict=False):
+        text += ("\n" if before.rsplit("\n", 1)[-1].startswith("DECLARE") and statement.startswith("SET") else "\n\n") + statement
+    return "\n\n".join([text, *filter(None, [rest])]) + "\n"
 
 
 def _read(text: str) -> tuple[list[Word], str]:
@@ -387,12 +390,19 @@ def _group(group: Item, by: int, column: int = 0, tail: int = 0, broken: bool = 
         body = _case(group.items, by)
         return body + below + _pad(by) + _text([Word(group.last.text, beside=group.last.beside)])
     above = _above(group.items[0], inside) if group.items else ""
+    if _operators(group.items, "||") and len(_parts(group.items)) == 1 and not above + below:
+        text = f"({_expression(group.items, by, column + 1, tail + 1)})"
+        first, _, last = text.partition("\n")
+        if _fits(first, column) and _fits(last.rsplit("\n", 1)[-1], 0, tail):
+            return text
     if group.is_query:
         body = _statement(group.items, inside)
     elif _WINDOW.match(_words(group.items)):
         body = _pad(inside).join(_clause(name, part, inside) for name, part in _split(group.items, _WINDOW))
     else:
         rows = _rows(_parts(group.items), inside)
+        if rows and len(rows) > 1 and _is_count(rows[0]):  # how many rows STACK has
+            group.first.text += _text(rows.pop(0))
         body = _pad(inside).join(_above(row[0], inside) + _part(row, inside, inside) for row in rows)
     return (
         _text([group.first])
@@ -417,9 +427,13 @@ def _filled(parts: list[Items], by: int) -> list[Items]:
     return lines
 
 
+def _is_count(part: Items) -> bool:
+    return len(part) == 2 and part[0].upper.isdigit()
+
+
 def _rows(parts: list[Items], by: int) -> list[Items]:
     """The arguments of STACK, which begin with the number of its rows, as a line for each row; else as many as fit."""
-    count = int(parts[0][0].upper) if parts and len(parts[0]) == 2 and parts[0][0].upper.isdigit() else 0
+    count = int(parts[0][0].upper) if parts and _is_count(parts[0]) else 0
     if not count or (len(parts) - 1) % count:
         return _filled(parts, by)
     size = (len(parts) - 1) // count
