@@ -247,7 +247,7 @@ class SourceRow:
 
     @property
     def reads_all_versions(self) -> bool:
-        """Whether a change may affect every version of its key: one that fills, or one of which others have an action."""
+        """Whether a change may affect every version of its key: it fills them, or their action depends on it."""
         return self.fills or self.spec.history.action is not None
 
     # Flags and conditions

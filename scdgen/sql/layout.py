@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from scdgen.sql.tokens import tokens
 
@@ -114,8 +114,9 @@ def lay_out(text: str) -> str:
             return text.strip() + "\n"  # which the gate refuses
         laid.append(_above(items[0], 0) + _statement(items) + _text([end]))
     text = laid[0]
-    for before, statement in zip(laid, laid[1:], strict=False):
-        text += ("\n" if before.rsplit("\n", 1)[-1].startswith("DECLARE") and statement.startswith("SET") else "\n\n") + statement
+    for before, statement in pairwise(laid):
+        is_pair = before.rsplit("\n", 1)[-1].startswith("DECLARE") and statement.startswith("SET")
+        text += ("\n" if is_pair else "\n\n") + statement
     return "\n\n".join([text, *filter(None, [rest])]) + "\n"
 
 
