@@ -70,6 +70,10 @@ class Head:
     """The name of the merge.sql that reads this source."""
     rejects: str = ""
     """The name of its rejects.sql; empty without a quarantine."""
+    summary: str = ""
+    """What a merge.sql does, in a sentence."""
+    lines: tuple[str, ...] = ()
+    """What its options decide, a line each."""
 
     @classmethod
     def of(cls, spec: Spec) -> Head:

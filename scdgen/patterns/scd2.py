@@ -24,6 +24,7 @@ from scdgen.model.registry import HISTORY, RECORDED, TRACKED, Found, names_as_js
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import Pattern, sequence_problems
 from scdgen.patterns.scd2_changes import Scd2Changes
+from scdgen.patterns.scd2_head import headlines, summary
 from scdgen.patterns.scd2_rewind import Rewind
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
 from scdgen.patterns.scd2_versions import Scd2Versions
@@ -81,13 +82,6 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
     """The quoted names of the columns that closing a version sets."""
     ending: Ending | None
     """How rows are ended instead; ``None`` without ``history.recorded``."""
-
-    @property
-    def deletes(self) -> str:
-        """Return the effect of a delete, or of a key missing from an extract: ``mark``, ``close`` or ``none``."""
-        staging = self.staging
-        closes = staging.flags_deletes if isinstance(staging, Scd2Changes) else staging.closes_missing
-        return ("mark" if staging.marks else "close") if closes else "none"
 
     @property
     def whole_keys(self) -> bool:
@@ -402,7 +396,11 @@ def _merge(source: Source) -> Scd2Merge:
     if session.recorded:
         ending = _ending(source, staging, bounds, name_of_start, names, updated, closed)
     merge = Scd2Merge(
-        head=Head.of_feed(spec),
+        head=replace(
+            Head.of_feed(spec),
+            summary=summary(staging),
+            lines=tuple(line.text for line in headlines(spec, staging, ending is not None)),
+        ),
         session=session,
         target=source.target,
         staging=staging,

@@ -193,6 +193,16 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
         return not self.keeps or (self.flags_deletes and not self.marks)
 
     @property
+    def counts_again(self) -> bool:
+        """Whether a row may count again whose version was removed, and its sequence with it."""
+        return self.sequence is not None and not self.keeps
+
+    @property
+    def deletes_member(self) -> bool:
+        """Whether a delete may come again that was before the change that completed an inferred member."""
+        return self.inferred is not None and self.flags_deletes
+
+    @property
     def ignores_deletes(self) -> bool:
         """Whether a delete completes no inferred member: it does only if every delete is a version."""
         return self.flags_deletes and not (self.keeps and self.marks)

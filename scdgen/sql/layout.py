@@ -114,9 +114,9 @@ def lay_out(text: str) -> str:
             return text.strip() + "\n"  # which the gate refuses
         laid.append(_above(items[0], 0) + _statement(items) + _text([end]))
     text = laid[0]
-    for before, statement in pairwise(laid):
-        is_pair = before.rsplit("\n", 1)[-1].startswith("DECLARE") and statement.startswith("SET")
-        text += ("\n" if is_pair else "\n\n") + statement
+    for before, after in pairwise(laid):
+        is_pair = before.rsplit("\n", 1)[-1].startswith("DECLARE") and after.startswith("SET")
+        text += ("\n" if is_pair else "\n\n") + after
     return "\n\n".join([text, *filter(None, [rest])]) + "\n"
 
 

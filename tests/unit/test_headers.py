@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, cast
 
 import pytest
@@ -32,16 +33,17 @@ def test_head_holds_on_a_random_history(seed: int) -> None:
 
 
 def head_of(case: Case) -> str:
-    """The first comment of merge.sql, on one line."""
+    """The first comment of merge.sql, a line for each option."""
     text = render(load_spec_text(case.text, name="spec.yml")).merge
-    return " ".join(line.removeprefix("--").strip() for line in text.split("\n-- Generated from")[0].splitlines())
+    lines = (line.removeprefix("--").strip() for line in text.split("\n-- Generated from")[0].splitlines())
+    return re.sub(r"\n(?!.*: )", " ", "\n".join(lines))
 
 
 def _check(batch: Batch, head: str, state: Any, label: str) -> Any:
     try:
         after = batch.meant(state)
     except RefusedError as refused:
-        assert "Stops and writes nothing if" in head or "stops the statement" in head, f"{refused}, {label}"
+        assert "Stops if: " in head or "stop the statement" in head, f"{refused}, {label}"
         return state
     named = {row.key for row in batch.kept}
     live, still = _live(batch.case, state), _live(batch.case, after)
@@ -49,13 +51,13 @@ def _check(batch: Batch, head: str, state: Any, label: str) -> Any:
         assert {key: rows for key, rows in after.items() if key not in named} == {
             key: rows for key, rows in state.items() if key not in named
         }, label
-    if "No change deletes a key" in head or "a missing key stays as it is" in head.lower():
+    if re.search("^(Deletes: none|Missing keys: stay as they are)", head, re.MULTILINE):
         assert live <= still, label
-    if " changes nothing" in head:
+    if "The same rows again: change nothing" in head:
         try:
             again = batch.meant(after)
         except RefusedError:
-            assert head.endswith(", or stops because its changes are late by then."), label
+            assert head.endswith(", or stop because they are late by then."), label
         else:
             assert again == after or ", except that " in head, label
     return after

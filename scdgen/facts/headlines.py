@@ -1,0 +1,83 @@
+"""What the head of a merge.sql says: a line for each option that decides what the statement does.
+
+A text is the value of an option in words; none is put together from several options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from scdgen.facts.row_rules import Guards, Rows
+from scdgen.model.spec import Spec
+
+_APPLY = "split, shorten or extend the versions around them; one at the start of a version replaces its values"
+LATE = {
+    "apply": _APPLY,
+    "sequence": f"{_APPLY} if its sequence is greater",
+    "ignore": "are left out: what is not newer than all that is stored of its key",
+    "fail": "stop the statement: what is not newer than all that is stored of its key",
+}
+UNCHANGED = {
+    "changes": {"skip": "open no version", "keep": "are versions: each change is one"},
+    "snapshot": {"skip": "open no version", "keep": "are versions"},
+    "versions": {"skip": "equal neighbours are one version", "keep": "are versions: each row is one"},
+}
+DELETES = {
+    "changes": {"mark": "are versions, too", "close": "end the version of their key", "none": "none"},
+    "snapshot": {"mark": "are marked as deleted by a version", "close": "are closed", "none": "stay as they are"},
+    "versions": {
+        "mark": "a gap between two rows is a delete, and a delete is a version, too",
+        "close": "a gap between two rows is a delete",
+        "none": "a gap is none: a version lasts until the next one of its key",
+    },
+}
+BY_RUN = "get the time of the run as their end"
+RECORDED = "are none: a row that changes is ended at the time of the run, and what it becomes is inserted"
+_NULL = {True: "a key or time is NULL", False: "a key is NULL"}
+_RULES = {
+    "reserved_key": "a row has the key of the unknown member",
+    "outside_scope": "a row is outside of the scope",
+    "unknown_column": "a row sets a column that the spec does not have",
+}
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A line of a head."""
+
+    about: str
+    """What the option is about."""
+    says: str
+    """What happens to it."""
+
+    @property
+    def text(self) -> str:
+        """Return the line."""
+        return f"{self.about}: {self.says}."
+
+
+def stops(spec: Spec, rows: Rows, has_time: bool, conflict: bool, others: Iterable[str] = ()) -> Iterator[Headline]:
+    """Yield what stops the statement; the rows of a join have rules of their own, which ``others`` says."""
+    names, found = {rule.name for rule in rows.rules}, []
+    if not rows.join:
+        found += [_NULL[has_time]] if names and not rows.skipped else []
+        found += [text for name, text in _RULES.items() if name in names]
+        found += ["a row breaks an expectation"] if any(rule.refusal for rule in rows.expected) else []
+        found += [f"rows of one {one_of(has_time, bool(rows.sequence))} differ"] if conflict else []
+        found += ["the extract is empty"] if rows.empty else []
+    found += others
+    if found:
+        *first, last = found
+        yield Headline("Stops if", f"{', '.join(first)}{', or ' if first else ''}{last}")
+
+
+def one_of(has_time: bool, has_sequence: bool) -> str:
+    """Return what rows have in common that contradict each other."""
+    parts = ["key", *(["time"] if has_time else []), *(["sequence"] if has_sequence else [])]
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
+
+
+def too_many(guards: Guards) -> list[str]:
+    """Return the limit of the keys that an extract deletes, if it has one."""
+    return [] if guards.max_deleted is None else [f"more than {guards.allowed} of the keys would be deleted"]

@@ -1,0 +1,106 @@
+"""What the head of merge.sql says, for scd2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scdgen.facts.headlines import BY_RUN, DELETES, LATE, RECORDED, UNCHANGED, Headline, one_of, stops, too_many
+from scdgen.model.spec import Spec
+from scdgen.patterns.scd2_changes import Scd2Changes
+from scdgen.patterns.scd2_snapshot import Scd2Snapshot
+from scdgen.patterns.scd2_versions import Scd2Versions
+
+Steps = Scd2Changes | Scd2Snapshot | Scd2Versions
+
+
+def summary(steps: Steps) -> str:
+    """Return what the statement does, in a sentence."""
+    if isinstance(steps, Scd2Changes):
+        return "Merges a batch of changes into the history of their keys; other keys stay as they are."
+    if isinstance(steps, Scd2Snapshot):
+        return "Compares a full extract with the current versions: a new, returning or changed key opens a version."
+    if steps.rows.join:
+        return "Joins the histories of several tables: a version holds from one change of any of them to the next."
+    return "Replaces the history of each key in the source with that of the source; other keys stay as they are."
+
+
+def headlines(spec: Spec, steps: Steps, recorded: bool) -> Iterator[Headline]:
+    """Yield the lines of a head."""
+    feed = spec.source.feed
+    if steps.rows.join:
+        yield Headline("Tables", ", ".join(table.table for table in steps.rows.join.tables))
+    yield from _times(steps)
+    yield Headline("Rows that change nothing", UNCHANGED[feed]["keep" if steps.keeps else "skip"])
+    closes = steps.flags_deletes if isinstance(steps, Scd2Changes) else steps.closes_missing
+    what = "Missing keys" if feed == "snapshot" else "Deletes"
+    yield Headline(what, DELETES[feed]["mark" if closes and steps.marks else "close" if closes else "none"])
+    if steps.inferred and feed != "versions":
+        never = "; a missing one stays" if feed == "snapshot" else ""
+        yield Headline("Inferred members", f"are completed by their first row{never}")
+    if steps.history.times.by_run:
+        yield Headline("Open versions that stay open", BY_RUN)
+    if spec.conflicts == "any" and feed != "versions":
+        first = "a delete, or else " if isinstance(steps, Scd2Changes) and steps.flags_deletes else ""
+        same = one_of(feed == "changes", bool(steps.rows.sequence))
+        yield Headline("Conflicts", f"of rows of one {same} {first}the one with the least values counts")
+    if recorded:
+        yield Headline("Overwritten values", RECORDED)
+    yield from stops(spec, steps.rows, feed != "snapshot", _conflict(steps), (*_stops(steps, recorded),))
+    yield Headline("The same rows again", _again(steps))
+
+
+def _times(steps: Steps) -> Iterator[Headline]:
+    if isinstance(steps, Scd2Changes):
+        late = "sequence" if steps.late == "apply" and steps.sequence else steps.late
+        yield Headline("Late changes", LATE[late])
+    elif isinstance(steps, Scd2Versions):
+        yield Headline("Stored versions", "are removed if the source has no version with their start")
+    else:
+        yield Headline("Extracts", "are loaded in the order of their times")
+        if steps.own_time:
+            late = "are left out" if steps.late == "ignore" else "stop the statement"
+            yield Headline("Rows older than the open version of their key", late)
+            gone = "is missing or has another time" if steps.closes_missing else "has another time"
+            yield Headline("Versions that begin after the extract", f"are withdrawn if their key {gone}")
+
+
+def _conflict(steps: Steps) -> bool:
+    return isinstance(steps, Scd2Versions) or steps.conflict is not None
+
+
+def _stops(steps: Steps, recorded: bool) -> Iterator[str]:
+    if isinstance(steps, Scd2Changes) and steps.rows.known:
+        yield (
+            "an earlier row arrives during the run"
+            if steps.rows.from_time
+            else ("a row of another partition arrives during the run")
+        )
+    elif isinstance(steps, Scd2Snapshot):
+        yield from too_many(steps.guards)
+        yield "a version to close is not older than the extract"
+    elif isinstance(steps, Scd2Versions) and steps.rows.join:
+        yield "a version has no key, no start or no time between its start and its end"
+        yield "two versions of a table are valid at a time and differ"
+    elif isinstance(steps, Scd2Versions):
+        gap = steps.history.times.history.gap
+        yield f"a row {'ends before its start' if gap else 'does not end after its start'}"
+        yield "two rows of one key overlap"
+    if recorded:
+        yield "the time of the run is not later than those of all runs before it"
+
+
+def _again(steps: Steps) -> str:
+    nothing = "change nothing but the time of the run" if steps.history.times.by_run else "change nothing"
+    if not isinstance(steps, Scd2Changes):
+        return nothing
+    if steps.late == "fail":
+        return f"{nothing}, or stop because they are late by then"
+    if steps.late == "ignore":
+        return nothing
+    unless = (
+        ("a late row sets its untracked columns again", bool(steps.untracked)),
+        ("a row at the time of a version that was removed as redundant counts again", steps.counts_again),
+        ("a delete from before the change that completed an inferred member ends it", steps.deletes_member),
+    )
+    found = [text for text, holds in unless if holds]
+    return f"{nothing}, except that {' and '.join(found)}" if found else nothing
