@@ -101,8 +101,9 @@ Item = Word | Group
 Items = list[Item]
 
 
+@lru_cache(maxsize=64)
 def lay_out(text: str) -> str:
-    """Lay out the statements of a file.
+    """Lay out the statements of a file; kept, as most files of a spec are the same for each of its batches.
 
     >>> print(lay_out("SELECT  a\\n FROM t ; -- all\\n-- Why.\\nSET VARIABLE b = (SELECT MIN(c)\\n FROM t) ;"), end="")
     SELECT a
