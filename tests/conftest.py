@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import re
 import tempfile
@@ -71,6 +72,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if name in CORE:
             item.add_marker("core")
     items.sort(key=lambda item: item.get_closest_marker("spark") is not None)  # quick tests fail first
+    gc.freeze()  # modules and tests stay, so that no collection has to look at them
+    gc.set_threshold(20_000, 20, 50)
 
 
 def tier_of(node: pytest.Item) -> str:

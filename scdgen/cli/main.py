@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
@@ -18,6 +19,7 @@ from scdgen.errors import choose_values, line_and_status, nearest, printable
 def main(args: Sequence[str] | None = None) -> None:
     """Run a command, print its error as one line on stderr, and exit with its status."""
     given = sys.argv[1:] if args is None else list(args)
+    gc.set_threshold(20_000, 20, 50)  # syntax trees are large: by default a tenth of the time goes into finding cycles
     output.escape_what_stdout_lacks()
     try:
         with log.printed():

@@ -23,8 +23,9 @@ Found = Iterator[tuple[Location, str]]
 # Names of the steps (CTEs) of the generated SQL; they would hide a table with a name of one part.
 STEPS = {
     QUERY, "source_rows", "changes", "extract", "timeline", "newest", "ranked", "events", "given", "opening",
-    "marked", "runs", "states", "starts", "completed", "versions", "staged", "snapshot", "stored", "latest", "compared", "lives", "filled",
-    "neighbours", "rejected", "folded", "incoming", "judged", "kept", "emptied", "remaining", "t", "s", "c", "n", "o",
+    "marked", "runs", "states", "starts", "completed", "versions", "staged", "snapshot", "stored", "latest",
+    "compared", "lives", "filled", "neighbours", "rejected", "folded", "incoming", "judged", "kept", "emptied",
+    "remaining", "t", "s", "c", "n", "o",
 }  # fmt: skip
 RECORDED_STEPS = {"recorded", "reached"}  # of history.recorded
 # Those of source.join, besides its aliases.

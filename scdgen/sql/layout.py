@@ -7,8 +7,9 @@ list, a condition, a CASE, a call or a window is on one line if it fits there, e
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby, pairwise
 
 from scdgen.sql.tokens import tokens
@@ -26,7 +27,7 @@ _CREATE = re.compile(
 _UPDATE = re.compile(r"(UPDATE|SET|WHERE)(?= |$)")
 _WINDOW = re.compile(r"(PARTITION BY|ORDER BY|ROWS|RANGE)(?= |$)")
 _LISTS = re.compile(r"SELECT|(UPDATE )?SET|WINDOW|.* BY")
-_COMPARED = ("=", "<=>", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
+_COMPARED = ("= ", "<=> ", "<> ", "< ", "<= ", "> ", ">= ", "IS DISTINCT FROM ", "IS NOT DISTINCT FROM ")
 # What separates the parts of a list, and between which words it separates nothing.
 _SEPARATORS = (",", "AND")
 _OPENS = ("(", "SELECT", "DISTINCT", "SET", "WHERE", "ON", "WHEN", "HAVING")
@@ -38,12 +39,17 @@ _CLOSES = (
 _ENDS = (")", "END", "IGNORE NULLS", "OVER")
 
 
+@lru_cache(maxsize=4096)
+def _upper(text: str) -> str:
+    return " ".join(text.upper().split())
+
+
 @dataclass(slots=True)
 class Word:
     """A token, which a comment may follow at the end of its line."""
 
     text: str
-    above: list[str] = field(default_factory=list)
+    above: Sequence[str] = ()
     """The comments on lines of their own before it."""
     beside: str = ""
     """The comment behind it."""
@@ -51,15 +57,23 @@ class Word:
     """Whether no white space is before it."""
     upper: str = field(init=False)
     """The text in upper case, each white space one blank; it is asked for often."""
+    line: str = field(init=False)
+    """All words on one line, or this one alone."""
+    start: int = 0
+    """Where it begins in the line."""
+    commented: int = 0
+    """How many comments are before it."""
 
     def __post_init__(self) -> None:
         """Keep the text in upper case."""
-        self.upper = " ".join(self.text.upper().split())
+        self.upper, self.line = _upper(self.text), self.text
 
     @property
     def first(self) -> Word:
         """Return the word itself."""
         return self
+
+    last = first
 
     @property
     def is_query(self) -> bool:
@@ -87,8 +101,9 @@ Item = Word | Group
 Items = list[Item]
 
 
+@lru_cache(maxsize=64)
 def lay_out(text: str) -> str:
-    """Lay out the statements of a file.
+    """Lay out the statements of a file; kept, as most files of a spec are the same for each of its batches.
 
     >>> print(lay_out("SELECT  a\\n FROM t ; -- all\\n-- Why.\\nSET VARIABLE b = (SELECT MIN(c)\\n FROM t) ;"), end="")
     SELECT a
@@ -99,6 +114,7 @@ def lay_out(text: str) -> str:
     """
     words, rest = _read(text)
     words = _drop_strays(words)
+    _line_up(words)
     if not words:
         return text.strip() + "\n"
     statements: list[list[Word]] = [[]]
@@ -127,14 +143,15 @@ def _read(text: str) -> tuple[list[Word], str]:
     for token in found:
         if token.start < end:  # sqlglot reads 1.5D as three tokens at one place
             continue
-        beside, gap = _cut(text[end : token.start], bool(words))
-        if words:
-            words[-1].beside = beside
-        above = gap.strip()
-        lines = [line for line, _ in groupby(line.strip() for line in above.splitlines())]
-        if above and gap.rstrip(" ").endswith("\n\n"):
-            lines.append("")
-        words.append(Word(text[token.start : token.end + 1], lines, glued=token.start == end))
+        above, gap = tuple[str, ...](), text[end : token.start]
+        if gap and not gap.isspace():
+            beside, gap = _cut(gap, bool(words))
+            if words:
+                words[-1].beside = beside
+            above = tuple(line for line, _ in groupby(line.strip() for line in gap.strip().splitlines()))
+            if above and gap.rstrip(" ").endswith("\n\n"):
+                above = (*above, "")
+        words.append(Word(text[token.start : token.end + 1], above, glued=token.start == end))
         end = token.end + 1
     beside, gap = _cut(text[end:], bool(words))
     if words:
@@ -151,7 +168,7 @@ def _drop_strays(words: list[Word]) -> list[Word]:
     found = list[Word]()
     for word in [*words, Word("")]:
         while found and found[-1].upper in _SEPARATORS and word.upper in (found[-1].upper, *_CLOSES):
-            word.above = [*found.pop().above, *word.above]
+            word.above = (*found.pop().above, *word.above)
         if word.upper not in _SEPARATORS or (found and found[-1].upper not in _OPENS):
             found.append(word)
     return found[:-1]
@@ -180,23 +197,32 @@ def _nest(words: Iterator[Word], opened: str = "") -> Items:
     return items
 
 
-def _flatten(items: Iterable[Item]) -> Iterator[Word]:
-    for item in items:
-        yield item.first
-        if isinstance(item, Group):
-            yield from _flatten(item.items)
-            yield item.last
+def _line_up(words: Sequence[Word]) -> None:
+    """Put all words on one line, of which :func:`_text` is a slice."""
+    pieces, at, commented, before = list[str](), 0, 0, Word("")
+    for word in words:
+        commented += bool(before.beside or word.above)
+        if before.text and not word.glued and not before.text.endswith("(") and word.text not in (")", ","):
+            pieces.append(" ")
+            at += 1
+        pieces.append(word.text)
+        word.start, word.commented = at, commented
+        at += len(word.text)
+        before = word
+    line = "".join(pieces)
+    for word in words:
+        word.line = line
 
 
 def _text(items: Sequence[Item]) -> str:
     """The text on one line, or one that fits no line if a comment is within."""
-    text = beside = ""
-    for word in _flatten(items):
-        if text and (word.above or beside):
-            return "\n"
-        blank = text and not word.glued and not text.endswith("(") and word.text not in (")", ",")
-        text, beside = text + (" " if blank else "") + word.text, word.beside
-    return f"{text} {beside}" if beside else text
+    if not items:
+        return ""
+    first, last = items[0].first, items[-1].last
+    if first.commented != last.commented:
+        return "\n"
+    text = first.line[first.start : last.start + len(last.text)]
+    return f"{text} {last.beside}" if last.beside else text
 
 
 def _fits(text: str, column: int, tail: int = 0) -> bool:
@@ -209,7 +235,7 @@ def _pad(by: int) -> str:
 
 def _above(item: Item, by: int) -> str:
     """Take the comments above an item, each a line."""
-    lines, item.first.above = item.first.above, []
+    lines, item.first.above = item.first.above, ()
     return "".join(line + (_pad(by) if line else "\n") for line in lines)
 
 
@@ -228,17 +254,23 @@ def _length(items: Sequence[Item], name: str) -> int:
     return next(n for n in range(1, len(items) + 1) if len(_words(items[:n])) >= len(name))
 
 
+@lru_cache
+def _list_words(begins: re.Pattern[str]) -> frozenset[str]:
+    """The words of a pattern, one of which begins what it matches."""
+    return frozenset(re.findall(r"[A-Z]+", begins.pattern))
+
+
 def _split(items: Items, begins: re.Pattern[str]) -> list[tuple[str, Items]]:
     """Split at the words that begin a clause: (these words, all items of the clause)."""
     found: list[tuple[str, Items]] = []
-    after = 0
+    after, known = 0, _list_words(begins)
     for place, item in enumerate(items):
-        head = begins.match(_words(items, place)) if place >= after else None
+        may_begin = place >= after and item.upper.partition(" ")[0] in known
+        head = begins.match(_words(items, place)) if may_begin else None
         name = head[0] if head else ""
-        before = _words(items[max(place - 2, 0) : place])
-        if before.endswith(("IS DISTINCT", "NOT DISTINCT", ".")) or (
-            name in ("LEFT", "RIGHT", "WINDOW", "COMMENT") and isinstance(items[min(place + 1, len(items) - 1)], Group)
-        ):
+        if name in ("LEFT", "RIGHT", "WINDOW", "COMMENT") and isinstance(items[min(place + 1, len(items) - 1)], Group):
+            name = ""
+        if name and _words(items[max(place - 2, 0) : place]).endswith(("IS DISTINCT", "NOT DISTINCT", ".")):
             name = ""
         if name or not found:
             after = place + _length(items[place:], name) if name else 0
@@ -501,7 +533,7 @@ def _expression(items: Items, by: int, column: int, tail: int = 0) -> str:
         return text
     # 3. A comparison: on two lines, or with the group on its right on several.
     for place in range(1, len(items)):
-        if any(f"{_words(items, place)} ".startswith(f"{one} ") for one in _COMPARED):
+        if f"{_words(items, place)} ".startswith(_COMPARED):
             left, right = _expression(items[:place], by, column), items[place:]
             line = _text(right)
             if "\n" in left and _ends(left, len(line) + 1 + tail):
@@ -543,8 +575,11 @@ def _each(items: Items, by: int, column: int, tail: int) -> str:
         if text and word.above:
             text, glue = text + _pad(by + _BY) + _above(item, by + _BY), ""
         at = len(text.rsplit("\n", 1)[-1]) + (0 if "\n" in text else column) + len(glue)
-        rest = _text(items[number + 1 :])
-        text += glue + _group(item, by, at, tail + (len(rest) + 1 if rest and "\n" not in rest else 0))
-        if isinstance(item, Word) and item.beside and number + 1 < len(items):
-            text += _pad(by + _BY)
+        if isinstance(item, Group):
+            rest = _text(items[number + 1 :])
+            text += glue + _group(item, by, at, tail + (len(rest) + 1 if rest and "\n" not in rest else 0))
+        else:
+            text += glue + _text([item])
+            if item.beside and number + 1 < len(items):
+                text += _pad(by + _BY)
     return text

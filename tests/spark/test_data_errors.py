@@ -68,7 +68,10 @@ CASES: list[tuple[str, str, list[tuple[Any, ...]], dict[str, object], str, int |
 
 @pytest.mark.parametrize(
     ("text", "rows", "params", "rule", "count", "holds"),
-    [pytest.param(*given, id=name, marks=pytest.mark.nightly if name != "null key" else ()) for name, *given in CASES],
+    [
+        pytest.param(*given, id=name, marks=pytest.mark.verify if name == "null key" else pytest.mark.nightly)
+        for name, *given in CASES
+    ],
 )
 def test_broken_rule_stops_the_run(
     spark: SparkSession, text: str, rows: list[tuple[Any, ...]], params: dict[str, object], rule: str,

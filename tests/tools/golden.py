@@ -8,9 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from scdgen import Spec, SpecError, load_spec, load_spec_text, render
 from scdgen.cli.options import find_specs
@@ -40,29 +42,38 @@ ROOT = Path(__file__).parents[2]
 SEEDS, MIXTURES, MORE = 300, 100, 80
 
 
-def specs() -> Iterator[tuple[str, Spec]]:
-    """(name, spec) of the folder ``specs``, of random specs, and of each variation of each base."""
+def specs() -> Iterator[tuple[str, Callable[[], Spec]]]:
+    """(name, what loads it) of the folder ``specs``, of random specs, and of each variation of each base."""
     for path in find_specs([ROOT / "specs"]):
         name = str(path.relative_to(ROOT))
-        yield name, load_spec(path).placed_at(name)
+        yield name, partial(lambda path, name: load_spec(path).placed_at(name), path, name)
     for seed in range(1, SEEDS + 1):
-        yield f"seed-{seed}", load_spec_text(make_case(seed, f"r.t{seed}", "data/x").text)
+        yield f"seed-{seed}", partial(_random, make_case, "t", seed)
     for base, variations in VARIATIONS.items():
         for number, (option, value) in enumerate(variations):
-            try:
-                yield f"{base}-{number}", load(changed(BASES[base], option, value))
-            except SpecError:
-                continue
+            yield from _unless_refused(
+                f"{base}-{number}", partial(lambda *given: load(changed(*given)), BASES[base], option, value)
+            )
     for number, (base, options) in enumerate(COMBINED):
-        yield f"combined-{number}", load(combined(base, options))
+        yield f"combined-{number}", partial(lambda *given: load(combined(*given)), base, options)
     for seed in range(1, MIXTURES + 1):
-        yield f"mixture-{seed}", mixture(seed)[0]
+        yield f"mixture-{seed}", partial(lambda seed: mixture(seed)[0], seed)
     for seed in range(1, MORE + 1):
         for kind, make in (("cdc", make_cdc_case), ("members", make_members_case)):
-            try:
-                yield f"{kind}-{seed}", load_spec_text(make(seed, f"r.{kind}{seed}", "data/x").text)
-            except SpecError:  # a pattern or a feed without these options
-                continue
+            yield from _unless_refused(f"{kind}-{seed}", partial(_random, make, kind, seed))
+
+
+def _unless_refused(name: str, make: Callable[[], Spec]) -> Iterator[tuple[str, Callable[[], Spec]]]:
+    """A spec of a pattern or a feed that may not have the options."""
+    try:
+        spec = make()
+    except SpecError:
+        return
+    yield name, lambda: spec
+
+
+def _random(make: Callable[..., Any], kind: str, seed: int) -> Spec:
+    return load_spec_text(make(seed, f"r.{kind}{seed}", "data/x").text)
 
 
 def texts(spec: Spec) -> dict[str, str]:
@@ -102,7 +113,7 @@ def _before(spec: Spec) -> TableVersion:
 def rendered(every: int = 1) -> dict[str, dict[str, str]]:
     """The texts of all specs, or of every eighth one, without the gate, which does not change them."""
     with without_gate():
-        return {name: texts(spec) for name, spec in islice(specs(), 0, None, every)}
+        return {name: texts(make()) for name, make in islice(specs(), 0, None, every)}
 
 
 def digest(found: dict[str, dict[str, str]]) -> str:

@@ -13,7 +13,7 @@ from tests.support.random_batches import BATCHES, Batch, widen
 from tests.support.random_specs import Case, make_case, unknown
 from tests.support.reference import RefusedError
 
-FEW, SPECS, MANY = 6, 60, 1000  # up to each tier
+FEW, SPECS, MANY = 3, 60, 1000  # up to each tier
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

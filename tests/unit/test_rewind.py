@@ -24,7 +24,7 @@ from tests.support.reference import History, RefusedError, rewind
 
 COMPILER = Compiler()
 TICKS = (2, 7, 12, 17)
-FEW, SOME, MANY = 2, 24, 2000  # the seeds up to each tier, and those of a day
+FEW, SOME, MANY = 1, 24, 2000  # the seeds up to each tier, and those of a day
 VALID, HELD = ("valid_from", "valid_to"), ("recorded_from", "recorded_to")
 
 

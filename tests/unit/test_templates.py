@@ -326,6 +326,7 @@ def test_step_names_are_reserved() -> None:
     assert steps - {"w", "life", "whole", "run", "ties"} <= STEPS | JOIN_STEPS | RECORDED_STEPS
 
 
+@pytest.mark.verify
 def test_built_in_check_names_are_reserved() -> None:
     """Every check of a table is listed by its pattern, and each listed name is used by some spec."""
     listed = [changed(BASES[base], *option) for base, options in VARIATIONS.items() for option in options]
