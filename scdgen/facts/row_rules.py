@@ -17,7 +17,7 @@ from scdgen.facts.state import State
 from scdgen.facts.variables import Partition
 from scdgen.model.spec import QUERY, Snapshot, Spec
 from scdgen.sql.tokens import with_column
-from scdgen.sql.words import all_true, negated
+from scdgen.sql.words import all_true, bare, negated
 from scdgen.sql.zones import UTC_NAMES
 
 SOURCE_VIEW = "_scd_source"
@@ -105,22 +105,14 @@ class Rows:
         return [*self.skipped, *(f"({text}){unless}" for text in found)]
 
     def group_rules(self, state: State, group: Iterable[str]) -> list[tuple[str, str]]:
-        """Return (condition, refusal) of the rules for the rows of a group, by columns in lower case, with the state.
-
-        A condition on a group waits for its rows: no engine tests it before the filters of the source.
-        """
+        """Return (condition, refusal) of the rules for the rows of a group; ``group`` are its columns."""
         rules = [(rule.broken, rule.refusal) for rule in self.expected if rule.refusal]
         rules += [(rule.broken, rule.refusal) for rule in self.rules]
-        known = {*(sql.unquote(name).lower() for name in group), BATCH_FROM}
+        return [(_of_group(broken, state, group, "BOOL_OR"), refusal) for broken, refusal in rules]
 
-        def of_group(text: str) -> str:
-            inside = state.inside(text)
-            return inside if sql.expression(text).columns <= known else f"BOOL_OR({inside})"
-
-        unknown = [text.replace(" >= ", " < ") if "_scd_at" in text else negated(text) for text in self.known]
-        return [
-            (of_group(broken), refusal) for broken, refusal in [*rules, *((text, self.changed) for text in unknown)]
-        ]
+    def group_known(self, state: State, group: Iterable[str]) -> list[str]:
+        """Return the conditions of a group that the variables of the batch cover, which are NULL if it was empty."""
+        return [_of_group(text, state, group, "BOOL_AND") for text in self.known]
 
     @property
     def tests_rows(self) -> bool:
@@ -186,6 +178,13 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
         expected=tuple(sorted(_expected(source), key=lambda expected: expected.refusal is None)),
         join=_join(spec, times) if times and spec.source.join else None,
     )
+
+
+def _of_group(text: str, state: State, group: Iterable[str], of_rows: str) -> str:
+    """Return a condition on a row as one on a group: an aggregate, unless it reads only columns of the group."""
+    common = {*(sql.unquote(name).lower() for name in group), BATCH_FROM}
+    inside = state.inside(text)
+    return inside if sql.expression(text).columns <= common else f"{of_rows}({bare(inside)})"
 
 
 def _meets_stored_sequence(spec: Spec) -> bool:
