@@ -371,7 +371,7 @@ class Database:
         self._db.execute("BEGIN")  # a table that does not exist is made for the plan
         try:
             for step in steps:
-                if step.part is Part.TABLE:
+                if step.part in (Part.RUN, Part.TABLE):  # the unknown member has the time of the run
                     self.execute(step.statements)
             # The view of the plan, its counts, and a sample that is not needed here.
             *before, counts, _ = compiled.files.plan.texts
