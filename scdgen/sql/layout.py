@@ -400,7 +400,7 @@ def _list(items: Items, by: int, column: int, calls: bool) -> str:
         return f" {line}"
     if len(parts) == 1 and not items[0].first.above:
         return " " + _part(items, by, column)
-    parts = parts if calls else _filled(parts, by + _BY)
+    parts = _filled(parts, by + _BY)
     return "".join(_pad(by + _BY) + _above(part[0], by + _BY) + _part(part, by + _BY, by + _BY) for part in parts)
 
 
