@@ -448,9 +448,9 @@ def _group(group: Item, by: int, column: int = 0, tail: int = 0, broken: bool = 
     )
 
 
-def _filled(parts: list[Items], by: int) -> list[Items]:
+def _filled(parts: list[Items], by: int, calls: bool = False) -> list[Items]:
     """The parts of a list, as many on a line as fit, if all are names, or assign a name to a name."""
-    if any(isinstance(item, Group) or item.above or item.beside for part in parts for item in part):
+    if not calls and any(isinstance(item, Group) or item.above or item.beside for part in parts for item in part):
         return parts
     lines: list[Items] = [[]]
     for part in parts:
@@ -465,15 +465,14 @@ def _is_count(part: Items) -> bool:
 
 
 def _rows(parts: list[Items], by: int) -> list[Items]:
-    """The arguments of STACK, which begin with the number of its rows, as a line for each row; else as many as fit."""
+    """The arguments of STACK, which begin with the number of its rows: each on lines of its own; else as many as fit."""
     count = int(parts[0][0].upper) if parts and _is_count(parts[0]) else 0
     if not count or (len(parts) - 1) % count:
         return _filled(parts, by)
     size = (len(parts) - 1) // count
     found = parts[:1]
     for row in (parts[at : at + size] for at in range(1, len(parts), size)):
-        line = [item for part in row for item in part]
-        found += [line] if _fits(_text(line), by) else row
+        found += _filled(row, by, calls=True)
     return found
 
 

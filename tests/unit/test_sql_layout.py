@@ -81,13 +81,19 @@ def test_parts_may_be_left_out(text: str) -> None:
 
 
 def test_one_column_more_is_one_line_more() -> None:
+    """Of what is computed; a list of names fills its lines."""
     names = [f"a_column_with_a_long_name_{number}" for number in range(40)]
+    listed = (names, [*names[:20], "b", *names[20:]])
     before, after = (
-        lay_out(f"SELECT {', '.join(listed)} FROM t;").splitlines()
-        for listed in (names, [*names[:20], "b", *names[20:]])
+        lay_out(
+            f"SELECT STRUCT({', '.join(f'CAST({name} AS INT) AS {name}' for name in one)}) AS s FROM t;"
+        ).splitlines()
+        for one in listed
     )
-    assert [line for line in after if line not in before] == ["    b,"]
+    assert [line.strip() for line in after if line not in before] == ["CAST(b AS INT) AS b,"]
     assert len(after) == len(before) + 1
+    filled = lay_out(f"INSERT ({', '.join(names)}) VALUES (1)")
+    assert max(map(len, filled.splitlines())) <= WIDTH and len(filled.splitlines()) < 16
 
 
 def test_long_expressions_break_at_their_operators() -> None:
@@ -101,9 +107,8 @@ FROM t"""  # noqa: E501
 SELECT
     CASE
         WHEN the_first_column_of_all = 1 AND the_first_column_of_all IS NOT NULL
-            THEN RAISE_ERROR(
-                'A message that leaves not much room, so that the rest is on its own line: ' || TO_JSON(STRUCT(id, at))
-            )
+            THEN RAISE_ERROR('A message that leaves not much room, so that the rest is on its own line: '
+                || TO_JSON(STRUCT(id, at)))
     END AS b,
     LEAD(CASE WHEN opens_a_version OR ends_the_version THEN the_time END)
         IGNORE NULLS OVER (PARTITION BY id ORDER BY at) AS c
