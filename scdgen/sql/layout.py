@@ -465,7 +465,7 @@ def _is_count(part: Items) -> bool:
 
 
 def _rows(parts: list[Items], by: int) -> list[Items]:
-    """The arguments of STACK, which begin with the number of its rows: each on lines of its own; else as many as fit."""
+    """The arguments of STACK, which begin with the number of its rows: each on lines of its own; others fill lines."""
     count = int(parts[0][0].upper) if parts and _is_count(parts[0]) else 0
     if not count or (len(parts) - 1) % count:
         return _filled(parts, by)
