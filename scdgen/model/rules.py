@@ -203,9 +203,6 @@ def _join(spec: Spec) -> Found:
         return
     if not spec.reads_versions:
         yield place, "join: gives whole histories; write feed: versions"
-    if source.changed_since and (read := sql.expression(source.changed_since)).names and not read.tables:
-        what = f"'{'.'.join(min(read.names))}' is a column, and the time is one for all rows"
-        yield ("source", "changed_since"), f"changed_since: {what}; write a param, such as :since"
     yield from _joined_tables(spec)
     yield from _joined_columns(spec)
 
@@ -349,11 +346,7 @@ def _recorded(spec: Spec) -> Found:
     if spec.history.open_end == "last_run":
         what = "every run writes the end of every open version; write null or a literal"
         yield ("history", "open_end"), f"open_end: last_run does not go with recorded, because {what}"
-    read = sql.expression(spec.recorded.at)
-    if read.names and not read.tables:
-        what = f"'{'.'.join(min(read.names))}' is a column, and the time is one for the whole run"
-        yield (*place, "at"), f"at: {what}; write a param, such as :recorded_at"
-    if read.params and (spec.members.inferred or spec.members.unknown):
+    if sql.expression(spec.recorded.at).params and (spec.members.inferred or spec.members.unknown):
         what = "reads a param, which create.sql and infer.sql do not set"
         yield (*place, "at"), f"at: {what}; leave it out, or leave out members"
 
@@ -438,6 +431,16 @@ def _params(spec: Spec) -> Found:
         for name in sorted(found.fragment.params - set(spec.params)):
             hint = nearest(name, spec.params) or "; declare it under 'params:' with its type"
             yield found.place, f"{found.name}: the param :{name} is not declared{hint}"
+
+
+def _rowless(spec: Spec) -> Found:
+    """Yield columns in an expression that is one value for the whole run."""
+    for found in sql_texts(spec):
+        if found.option.over is Rows.NONE and found.read is sql.expression and not found.fragment.tables:
+            for name in sorted({".".join(parts) for parts in found.fragment.names if parts[0] != "session"})[:1]:
+                instead = f", or each: {found.text}" if found.name == "taken_at" else f", such as :{found.name}"
+                what = f"'{name}' is a column, and the option is evaluated once, over no row"
+                yield found.place, f"{found.name}: {what}; write a param{instead}"
 
 
 def _dates(spec: Spec) -> Found:
@@ -654,7 +657,7 @@ def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
 
 RULES: tuple[Callable[[Spec], Found], ...] = (
     _source, _schema, _refused, _snapshot, _versions, _join, _pattern, _keys, _columns, _recorded, _compare, _table,
-    _params, _dates, _volatile, _names, _overlays, _lookups, _expectations, _members,
+    _params, _rowless, _dates, _volatile, _names, _overlays, _lookups, _expectations, _members,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case
