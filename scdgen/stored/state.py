@@ -30,6 +30,7 @@ from scdgen.stored.migrate import (
     begin_recording,
     flag_value,
     forget,
+    lost_digits,
     rehash,
     rename_column,
     rename_recorded,
@@ -405,7 +406,8 @@ class _Comparison:
             steps = [retype_column(name, was, now)]
             if option == "is_current" and spec.history.open_end != "last_run":  # its values differ too
                 steps.append(Step("update", sql.quote(name), flag_value(spec)))
-            yield Line(place, was, now, _OLD_TYPE, True, "write the old type or convert it", tuple(steps))
+            fix = f"write the old type or convert it{lost_digits(was, now)}"
+            yield Line(place, was, now, _OLD_TYPE, True, fix, tuple(steps))
 
     def nullable(self) -> Iterator[Line]:
         """Yield lines about columns that take NULL in one of them."""
