@@ -29,6 +29,7 @@ from scdgen import sql
 from scdgen.cases.block import Block, CaseError, parse_block
 from scdgen.cases.nested import is_nested
 from scdgen.errors import NO_UTF8, SpecError, UsageError, nearest, of_system, quoted
+from scdgen.facts.source import SourceRow
 from scdgen.files.read import read_columns
 from scdgen.model.bind import bind
 from scdgen.model.graph import find_written_names
@@ -175,6 +176,12 @@ class Case(Model):
         spec = self.spec_of(batch)
         known, named = source_types(spec), {name.lower() for name in block.columns}
         names = [*block.columns, *sorted(read_columns(spec) - named)]
+        if not SourceRow(spec).time_type:  # it is not cast, and texts have another order
+            times = {sql.expression(text).bare for _, text in SourceRow(spec).time_texts}
+            for number, name in enumerate(block.columns):
+                if name in times:
+                    numbers = all((row[number] or "0").lstrip("-").isdecimal() for row in block.rows)
+                    known.setdefault(name.lower(), "bigint" if numbers else "timestamp")
         return {name: known.get(name.lower(), "string") for name in names}
 
     def table_types(self, name: str) -> dict[str, str]:

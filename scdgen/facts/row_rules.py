@@ -205,6 +205,9 @@ def _rules(source: SourceRow) -> Iterator[Rule]:
     time = sql.expression(spec.source.effective_at).bare or "effective_at"
     if spec.bad_rows == "fail":
         yield rule("null_time", "_scd_at IS NULL", f"{time} is NULL")
+    if not source.time_type:
+        what = f"{time} is text, in which 10 comes before 9; cast it to TIMESTAMP or BIGINT"
+        yield rule("null_time", "TYPEOF(_scd_at) = 'string'", what)
     if times is None:
         return
     if times.open_end is not None:

@@ -264,7 +264,8 @@ class Source(Model):
         ),
     ] = Field(
         default=None,
-        description="When a row became valid. scd2 changes need it; in a snapshot it is `taken_at` by default.",
+        description="When a row became valid. scd2 changes need it; in a snapshot it is `taken_at` by default. Where "
+        "scd1 or scd0 stores no time, it only orders rows: a number is one too.",
     )
     effective_until: Annotated[
         Expression | None,
