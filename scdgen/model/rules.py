@@ -12,7 +12,7 @@ from scdgen.model.pattern import rules_of
 from scdgen.model.registry import PREFIX, options_of, pattern_names
 from scdgen.model.spec import QUERY, RESERVED_PREFIX, STATISTICS, TAKEN, Snapshot, Spec, locate_history_column
 from scdgen.sql.dates import find_literal_patterns, find_mistake
-from scdgen.sql.expression import find_paths
+from scdgen.sql.expression import find_paths, is_path
 from scdgen.sql.literal import find_form, length_of, value_text
 from scdgen.sql.types import NESTED
 from scdgen.sql.volatile import is_clock
@@ -78,7 +78,8 @@ def _feeds(spec: Spec) -> Found:
                     hint = nearest(name, spec.sources) or f"; the feeds are {', '.join(spec.sources)}"
                     yield (*place, name), f"from: '{name}' is not a feed of sources{hint}"
             if missing := [name for name in spec.sources if name not in options.from_]:
-                yield place, f"from: has no expression for {', '.join(missing)}; write one for each feed"
+                what = f"has no expression for {', '.join(missing)}; write one for each feed"
+                yield place, f"from: {what}: 'NULL' if it has none, and in its sets the columns that it gives"
         # Such a column is computed from the stored start, whichever feed has written the row.
         derived = {feed.feed: feed.derived.get(column) for feed in spec.feeds}
         if len(set(derived.values())) > 1:
@@ -272,6 +273,8 @@ def _pattern(spec: Spec) -> Found:
         yield ("on_delete",), f"on_delete: {spec.deletes} is not for {spec.pattern}; it takes {takes}"
     for given in walk(spec):
         if given.is_set and (why := rules.refuse(given.path, given.option)) is not None:
+            if given.path == "lookups":  # a view of facts with versions of another table
+                why = f"{why.partition(';')[0]}; write it in the spec of the dimension"
             yield given.place, f"{given.name}: is not for {spec.pattern}, {why}"
     yield from rules.problems(spec)
 
@@ -441,6 +444,24 @@ def _rowless(spec: Spec) -> Found:
                 instead = f", or each: {found.text}" if found.name == "taken_at" else f", such as :{found.name}"
                 what = f"'{name}' is a column, and the option is evaluated once, over no row"
                 yield found.place, f"{found.name}: {what}; write a param{instead}"
+
+
+def _counted(spec: Spec) -> Found:
+    """Yield numbers, by their names, that are cast to times."""
+    stored = spec.columns.get(spec.updated_at or "")
+    kind = (
+        spec.history.type if spec.keeps_history else stored.type if stored else "timestamp" if spec.updated_at else ""
+    )
+    texts: list[tuple[Location, str | None, str]] = [
+        (("source", name), getattr(spec.source, name), kind) for name in ("effective_at", "effective_until")
+    ]
+    texts += [(("columns", name, "from"), column.expression, column.type) for name, column in spec.columns.items()]
+    for place, text, kind in texts:
+        found = re.search(r"_(m|u)s`?$", text or "", re.IGNORECASE)
+        if text and found and is_path(text) and kind.upper().startswith(("DATE", "TIMESTAMP")):
+            unit = "milli" if found[1].lower() == "m" else "micro"
+            ways = f"timestamp_{unit}s({text}), or CAST({text} AS TIMESTAMP) if it is a time"
+            yield place, f"{place[-1]}: {text} is a number by its name; write {ways}"
 
 
 def _dates(spec: Spec) -> Found:
@@ -657,7 +678,7 @@ def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
 
 RULES: tuple[Callable[[Spec], Found], ...] = (
     _source, _schema, _refused, _snapshot, _versions, _join, _pattern, _keys, _columns, _recorded, _compare, _table,
-    _params, _rowless, _dates, _volatile, _names, _overlays, _lookups, _expectations, _members,
+    _params, _rowless, _counted, _dates, _volatile, _names, _overlays, _lookups, _expectations, _members,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case
