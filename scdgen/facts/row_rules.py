@@ -190,7 +190,8 @@ def _rules(source: SourceRow) -> Iterator[Rule]:
         return
     if spec.bad_rows == "fail":
         for key in spec.keys:
-            yield rule("null_key", _missing(source, sql.quote(key)), f"{key} is NULL")
+            empty = ", or '' in a partition" if spec.loses_empty_text(key) else ""
+            yield rule("null_key", _missing(source, sql.quote(key)), f"{key} is NULL{empty}")
     if reserved := source.unknown_key:
         yield rule("reserved_key", reserved, "a row has the reserved key")
     if scope := source.scope:

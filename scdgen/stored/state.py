@@ -203,10 +203,10 @@ class _Comparison:
 
     def _find_renamed(self) -> dict[str, str]:
         """Map columns that the table lacks to those that the spec lacks and that may be the same."""
-        gone = {
-            name: Sort(as_stored(column.type), self._role(name, self.old_roles))
-            for name, column in self.unknown.items()
-        }
+        # A column that was renamed in the table has its old name in the properties, and with it its role.
+        lost = {role for name in self.lacking if (role := self.old_roles.get(name.lower()))}
+        roles = {**(dict.fromkeys(map(str.lower, self.unknown), *lost) if len(lost) == 1 else {}), **self.old_roles}
+        gone = {name: Sort(as_stored(column.type), self._role(name, roles)) for name, column in self.unknown.items()}
         come = {}
         for name, column in self.lacking.items():
             # Starts and ends have the type of stored ones: history.type has a line of its own.
