@@ -27,6 +27,10 @@ from scdgen.model.rules import place_of_feed
 from scdgen.model.spec import Spec
 from scdgen.sql.tokens import first_line
 
+AFTER_QUOTE = (
+    "text follows a closing quote; write a quote inside a quoted cell twice, or give --source-option 'escape=\\' if a "
+    "backslash is before it"
+)
 _MODULES = ("pyspark", "py4j", "delta", "grpc")
 _NAME = r"((?:`[^`]+`\.?)+|\S+?)"
 _FILE_THERE = r"Mkdirs failed|Not a directory|ParentNotDirectoryException|FileAlreadyExistsException"
@@ -128,7 +132,7 @@ _MALFORMED: tuple[tuple[str, str], ...] = (
     (r"CSV header does not conform to the schema\.\s+Header: (.*)\n\s*Schema: (.*)",
      "its header is {0} where {1} is read; give every file the same columns in one order, each named once, or set the "
      "option enforceSchema: true to go by their places"),
-    (r"Unescaped quote character", "text follows a closing quote; write a quote inside a quoted cell twice"),
+    (r"Unescaped quote character", AFTER_QUOTE),
     (r"record parsing: \[(?:null,?)*\](?s:.*)\[INVALID_JSON_ROOT_FIELD\]",
      "holds a line that is not a JSON object, such as null; leave it out, or give the file with --source, which does"),
     (r"JsonParseException: Unrecognized token '(.*?)'",

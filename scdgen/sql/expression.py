@@ -163,6 +163,10 @@ def split_name(text: str) -> tuple[str, ...]:
         raise ValueError(f"'{text}' has {len(parts)} parts; write one to three: catalog.schema.table")
     for part in parts:
         if re.search(r"[/\\]", part) or CONTROL.search(part) or part in {".", ".."}:
+            if parts[0].lower() in ("delta", "parquet", "csv", "json") and len(parts) == 2:
+                given = f"path: {part} and format: {parts[0].lower()}"
+                what = f"is a folder and no table; write {given} for a source, table.location for the target"
+                raise ValueError(f"'{text}' {what}")
             what = "holds a slash or a control character, which no table name may"
             raise ValueError(f"'{text}' {what}; write the table's name")
         no_variable(part)

@@ -363,9 +363,7 @@ def test_drafts_pass_and_have_a_table(tmp_path: Path) -> None:
 
 
 def test_table_without_rows_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    query = (
-        "{query: SELECT /*+ MERGE(o) */ u.* FROM crm.updates u JOIN crm.other o ON u.id = o.id, effective_at: at}"
-    )
+    query = "{query: SELECT /*+ MERGE(o) */ u.* FROM crm.updates u JOIN crm.other o ON u.id = o.id, effective_at: at}"
     spec = SPEC.replace("{table: crm.updates, effective_at: at}", query)
     case = {"name": "one", "tables": {"crm.updates": "id | city | at"}, "batches": [{"expect": "id"}]}
     assert run(write_files(tmp_path, json.dumps({"spec": "customer.yml", "cases": [case]}), spec)) == 1
