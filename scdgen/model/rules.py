@@ -341,6 +341,20 @@ def _columns(spec: Spec) -> Found:
         seen.setdefault(name.lower(), name)
 
 
+def _marked(spec: Spec) -> Found:
+    """Yield columns that a version of a delete of an unknown key would leave NULL."""
+    if not spec.keeps_history or spec.deletes != "mark" or spec.unchanged != "keep" or not spec.source.delete_when:
+        return
+    given = frozenset[str]().union(
+        *(sql.expression(spec.column_source(key)).columns for key in spec.keys if key in spec.columns)
+    )
+    for name, column in spec.columns.items():
+        follows = name in spec.derived or sql.expression(spec.column_source(name)).columns <= given
+        if not column.nullable and name not in spec.keys and not follows:
+            what = f"'{name}' is nullable: false, and a delete of a key that the table lacks has NULL"
+            yield ("columns", name, "nullable"), f"unchanged: keep: {what}; leave out nullable, or write skip"
+
+
 def _recorded(spec: Spec) -> Found:
     """Yield options that do not go with ``history.recorded``: they would write rows of which nothing changes."""
     if spec.recorded is None:
@@ -573,8 +587,9 @@ def _lookups(spec: Spec) -> Found:
         for name in sorted({name for name in names if names.count(name) > 1}):
             yield (*place, "columns"), f"columns: two are named '{name}' in the view; give each its own name"
     for found in sql_texts(spec):
-        if found.option.file == "lookups.sql" and found.fragment.params:
-            yield found.place, f"{found.name}: reads a param, which a view cannot; write the value"
+        where = {"lookups.sql": "a view cannot", "checks.sql": "checks.sql does not set"}.get(found.option.file)
+        if where and found.fragment.params:
+            yield found.place, f"{found.name}: reads a param, which {where}; write the value"
 
 
 def _expectations(spec: Spec) -> Found:
@@ -677,8 +692,8 @@ def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
 
 
 RULES: tuple[Callable[[Spec], Found], ...] = (
-    _source, _schema, _refused, _snapshot, _versions, _join, _pattern, _keys, _columns, _recorded, _compare, _table,
-    _params, _rowless, _counted, _dates, _volatile, _names, _overlays, _lookups, _expectations, _members,
+    _source, _schema, _refused, _snapshot, _versions, _join, _pattern, _keys, _columns, _marked, _recorded, _compare,
+    _table, _params, _rowless, _counted, _dates, _volatile, _names, _overlays, _lookups, _expectations, _members,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case
