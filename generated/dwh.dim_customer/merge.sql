@@ -51,7 +51,8 @@ MERGE INTO dwh.dim_customer AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_SETTINGS] dwh.dim_customer: needs ANSI mode')
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] dwh.dim_customer: run SET TIME ZONE \'UTC\' first')
-            WHEN region IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] dwh.dim_customer: region is NULL')
+            WHEN region IS NULL
+                THEN RAISE_ERROR('[SCDGEN_NULL_KEY] dwh.dim_customer: region is NULL, or \'\' in a partition')
             WHEN customer_no IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] dwh.dim_customer: customer_no is NULL')
             WHEN YEAR(LEAST(_scd_at, birth_date)) < 1 OR YEAR(GREATEST(_scd_at, birth_date)) > 9999
                 THEN RAISE_ERROR('[SCDGEN_YEAR] dwh.dim_customer: a time is not in the years 1 to 9999')

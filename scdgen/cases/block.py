@@ -18,7 +18,7 @@ Row = tuple[Any, ...]
 # that a long cell is read once.
 _CELL = re.compile(r"\s*(?:'((?:[^']|'')*)'\s*(\||$)|([^|]*)(\||$))")
 _READ: dict[str, Callable[[str], Any]] = {
-    "string": str,
+    **dict.fromkeys(("string", "varchar", "char"), str),
     **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), int),
     **dict.fromkeys(("float", "double"), float),
     "decimal": Decimal,

@@ -29,16 +29,17 @@ from scdgen import sql
 from scdgen.cases.block import Block, CaseError, parse_block
 from scdgen.cases.nested import is_nested
 from scdgen.errors import NO_UTF8, SpecError, UsageError, nearest, of_system, quoted
+from scdgen.facts.source import SourceRow
 from scdgen.files.read import read_columns
 from scdgen.model.bind import bind
-from scdgen.model.graph import find_written_names
+from scdgen.model.graph import find_table_names, find_written_names, full_name
 from scdgen.model.load import Lines, load_spec, load_spec_text
 from scdgen.model.option import sql_texts
 from scdgen.model.rules import Location
 from scdgen.model.spec import Spec
 from scdgen.paths import read_text
 from scdgen.patterns.pattern import pattern_of
-from scdgen.sql.types import split_at_commas
+from scdgen.sql.types import column_types, split_at_commas
 from scdgen.stored.migrate import store_rows
 
 
@@ -122,7 +123,6 @@ class Case(Model):
     queries: list[Query] = Field(default_factory=list)
     views: dict[str, str] = Field(default_factory=dict)
     _spec: Spec | None = PrivateAttr(default=None)
-    _mistake: CaseError | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
     def _whole(self) -> Case:
@@ -137,16 +137,11 @@ class Case(Model):
             raise ValueError("has no 'table': the last batch, or the case, says what the table is in the end")
         return self
 
-    def of_file(self, spec: Spec, mistake: CaseError | None = None) -> Case:
-        """Return the case with the spec of a file, and with a mistake for which it alone is not played."""
+    def of_file(self, spec: Spec) -> Case:
+        """Return the case with the spec of a file."""
         case = self.model_copy()
-        case._spec, case._mistake = spec, mistake
+        case._spec = spec
         return case
-
-    @property
-    def mistake(self) -> CaseError | None:
-        """A mistake of the case's SQL: of a query, or of the name of a table."""
-        return self._mistake
 
     @property
     def target(self) -> str:
@@ -175,6 +170,12 @@ class Case(Model):
         spec = self.spec_of(batch)
         known, named = source_types(spec), {name.lower() for name in block.columns}
         names = [*block.columns, *sorted(read_columns(spec) - named)]
+        if not SourceRow(spec).time_type:  # it is not cast, and texts have another order
+            times = {sql.expression(text).bare for _, text in SourceRow(spec).time_texts}
+            for number, name in enumerate(block.columns):
+                if name in times:
+                    numbers = all((row[number] or "0").lstrip("-").isdecimal() for row in block.rows)
+                    known.setdefault(name.lower(), "bigint" if numbers else "timestamp")
         return {name: known.get(name.lower(), "string") for name in names}
 
     def table_types(self, name: str) -> dict[str, str]:
@@ -182,6 +183,14 @@ class Case(Model):
         if self.spec is not None:
             return _types(f"tables {name}", self.tables[name])
         return _types(f"schemas {name}", self.schemas[name]) if name in self.schemas else {}
+
+    def text_types(self, name: str, block: Block) -> dict[str, str]:
+        """``name -> type`` of the columns of another table without a schema: text, but for those of ``fact_schema``."""
+        known: dict[str, str] = {}
+        for lookup in self._spec.lookups.values() if self._spec else ():
+            if lookup.fact and sql.split_name(lookup.fact.lower()) == sql.split_name(name.lower()):
+                known |= {column.lower(): kind for column, kind in column_types(lookup.fact_schema or "_ int").items()}
+        return {column: known.get(column.lower(), "string") for column in block.columns}
 
     def view(self, name: str) -> str:
         """The table of that name; an alias of a join has one that is filled in."""
@@ -215,27 +224,38 @@ class Case(Model):
                 listed = ", ".join(sorted(read_columns(spec)))
                 raise CaseError(f"the spec reads no column '{name}'{nearest(name, used)} (it reads {listed})")
 
-    def _check_of_file(self, whole: Spec) -> None:
-        """Check what the spec of a file says of its cases. Raises :class:`CaseError`."""
-        if self.given is not None:
-            with located("given"):
+    def _check_of_file(self, whole: Spec, mistakes: Mistakes) -> None:
+        """Add what the spec of a file says is wrong."""
+        if self.given is not None and not any(found.field == ("given",) for found in mistakes):
+            with mistakes.at("given"):
                 # Build the statement that would store the rows, which refuses columns that it cannot fill.
                 store_rows(whole, pattern_of(whole).columns(whole), parse_block(self.given).columns, "t")
         written = {parts: ".".join(parts) for parts in find_written_names(whole)}
         for name in self.views:
-            with located("views", name):
+            with mistakes.at("views", name):
                 if sql.split_name(name) not in written:
                     hint, listed = nearest(name, written.values()), ", ".join(written.values())
                     raise CaseError(f"the spec has no view of this name{hint} (it has {listed})")
+        read = {full_name(parts): ".".join(parts) for parts in find_table_names(whole.feeds)}
+        for i, query in enumerate(self.queries):
+            with mistakes.at("queries", i, "sql"):
+                read |= {full_name(parts): ".".join(parts) for parts in sql.query(query.sql.strip()).tables}
+        named: list[tuple[Location, Iterable[str]]] = [(("tables",), self.tables), (("schemas",), self.schemas)]
+        named += [(("batches", i, "tables"), batch.tables) for i, batch in enumerate(self.batches)]
+        for place, name in ((place, name) for place, names in named for name in names):
+            with mistakes.at(*place, name):
+                if full_name(sql.split_name(name)) not in read:
+                    hint = nearest(name, read.values()) or f" (they read {', '.join(read.values())})"
+                    raise CaseError(f"neither the spec nor a query reads a table of this name{hint}")
         for number, batch in enumerate(self.batches):
-            with located("batches", number, "feed"):
+            with mistakes.at("batches", number, "feed"):
                 spec = self.spec_of(batch)
-            with located("batches", number, "params"):
-                bind(spec, None, batch.params, finds_dates=True)
-            if batch.rows is not None:
-                with located("batches", number, "rows"):
-                    bind(spec, "rows", batch.params, finds_dates=True)  # not of a join
-                    self._check_rows(batch)
+                with mistakes.at("batches", number, "params"):
+                    bind(spec, None, batch.params, finds_dates=True)
+                    if batch.rows is not None:
+                        with mistakes.at("batches", number, "rows"):
+                            bind(spec, "rows", batch.params, finds_dates=True)  # not of a join
+                            self._check_rows(batch)
 
     def spec_of(self, batch: Batch) -> Spec:
         """Return the spec of a batch: that of its feed, with its options. Raises :class:`SpecError`."""
@@ -253,9 +273,9 @@ class Case(Model):
             given["source"]["join"][alias] = {"table": self.view(alias), **given["source"]["join"][alias]}
         return json.dumps(given, default=str)  # JSON is YAML
 
-    def check_blocks(self) -> None:
-        """Parse every table of the case, so that mistakes are found before anything runs."""
-        of_file = self._spec is not None
+    def find_mistakes(self) -> list[CaseError]:
+        """Parse every table and query of the case, so that mistakes are found before anything runs."""
+        of_file, mistakes = self._spec is not None, Mistakes()
         # Ask for types late, so that a mistake in them is reported at the table that needs them.
         tables: list[tuple[Location, str | None, Callable[[], dict[str, str]] | None]] = [
             (("table",), self.table, None),
@@ -267,7 +287,7 @@ class Case(Model):
         if of_file:
             tables += [(("tables", name), text, partial(self.table_types, name)) for name, text in self.tables.items()]
         for i, batch in enumerate(self.batches):
-            with located("batches", i, "tables"):
+            with mistakes.at("batches", i, "tables"):
                 if self.spec is not None and batch.tables.keys() != self.tables.keys():
                     raise CaseError(f"are not those of the case, {', '.join(self.tables) or 'none'}")
             named = batch.tables.items()
@@ -279,40 +299,32 @@ class Case(Model):
             again = batch.again.table if batch.again else None
             tables.append((("batches", i, "again"), again, lambda: self.expected_types))
             known = pattern_of(self._spec).actions(self._spec) if self._spec else MERGED
-            with located("batches", i, "counts"):
+            with mistakes.at("batches", i, "counts"):
                 for name in batch.counts or {}:
                     if name not in known:
                         raise CaseError(f"no count '{name}'{nearest(name, known)} (the counts: {', '.join(known)})")
         # Parse each table, and its cells if the types are known.
         for place, given, types in tables:
             if given is not None:
-                with located(*place):
+                with mistakes.at(*place):
                     block = parse_block(given)
                     if types is not None and (kinds := types()):
                         block.typed(kinds)
         if self._spec:
-            self._check_of_file(self._spec)
-
-    def check_sql(self) -> None:
-        """Check the queries, each one SELECT, and the names of tables. Raises :class:`CaseError`."""
-        for i, query in enumerate(self.queries):
-            with located("queries", i, "sql"):
-                sql.query(query.sql.strip())
-        named: list[tuple[Location, Iterable[str]]] = [(("tables",), self.tables), (("schemas",), self.schemas)]
-        named += [(("batches", i, "tables"), batch.tables) for i, batch in enumerate(self.batches)]
-        for place, names in named if self.spec is None else ():  # else they are aliases
-            for name in names:
-                with located(*place, name):
-                    sql.split_name(name)
+            self._check_of_file(self._spec, mistakes)
+        return mistakes
 
 
-@contextmanager
-def located(*place: str | int) -> Iterator[None]:
-    """Say the place of a case in an error that is raised inside."""
-    try:
-        yield
-    except (UsageError, SpecError, ValueError) as error:
-        raise CaseError(f"{_label(place)}: {error}", place) from error
+class Mistakes(list[CaseError]):
+    """The mistakes of a case."""
+
+    @contextmanager
+    def at(self, *place: str | int) -> Iterator[None]:
+        """Add an error that is raised inside, with its place in the case."""
+        try:
+            yield
+        except (UsageError, SpecError, ValueError) as error:
+            self.append(CaseError(f"{_label(place)}: {error}", place))
 
 
 def _label(place: Location) -> str:
@@ -370,10 +382,11 @@ class _File:
         at = self.lines.position(place) if self.lines else ()
         return CaseError(f"{':'.join([self.name, *map(str, at)])}: {message}")
 
-    def in_case(self, error: CaseError, document: Any, number: int) -> CaseError:
-        """Return the mistake of a case, with its place and its name or number."""
+    def in_case(self, mistakes: Iterable[CaseError], document: Any, number: int) -> CaseError:
+        """Return the mistakes of a case, with their places and its name or number."""
         name = document.get("name", number) if isinstance(document, dict) else number
-        return self.wrong(f"case '{name}': {error}", "cases", number - 1, *error.field)
+        found = [self.wrong(f"case '{name}': {error}", "cases", number - 1, *error.field) for error in mistakes]
+        return _joined(found)
 
 
 def read_cases(text: str, file: str) -> list[Case | CaseError]:
@@ -396,11 +409,11 @@ _OF_FILE = {
 _LEVELS = {"": "the case", "batches": "a batch", "queries": "a query"}
 
 
-def read_case_file(path: Path, spec: Spec | None = None) -> list[Case]:
+def read_case_file(path: Path, spec: Spec | None = None, wrong: list[str] | None = None) -> list[Case]:
     """Return the cases of a file ``NAME.test.yml``: the path of a spec, and the cases for it.
 
-    A ``spec`` that has been read need not be where the file says. Raises :class:`CaseError` for the first mistake of
-    the file or for those of its spec.
+    A ``spec`` that has been read need not be where the file says. Raises :class:`CaseError` for the file or its spec,
+    and with the mistakes of all cases, unless they are to be added to ``wrong`` and the other cases returned.
     """
     try:
         text = read_text(path)
@@ -425,16 +438,24 @@ def read_case_file(path: Path, spec: Spec | None = None) -> list[Case]:
         raise file.wrong(f"spec: {error}", "spec") from error
     except (SpecError, UsageError) as error:
         raise CaseError(error.lines) from error
-    cases: dict[str, Case] = {}
+    cases, found = dict[str, Case](), list[CaseError]()
     for number, listed in enumerate(document["cases"], 1):
-        _require_fields(listed, number, file)
-        case = _read_case(listed, number, file, spec)
+        unknown = list(_find_wrong_fields(listed, number, file))
+        case = _joined(unknown) if unknown else _read_case(listed, number, file, spec)
         if isinstance(case, CaseError):
-            raise case
-        if cases.setdefault(case.name, case) is not case:
+            found.append(case)
+        elif cases.setdefault(case.name, case) is not case:
             what = f"the case '{case.name}' is there twice; give one of them another name"
-            raise file.wrong(what, "cases", number - 1, "name")
+            found.append(file.wrong(what, "cases", number - 1, "name"))
+    if found and wrong is None:
+        raise _joined(found)
+    if wrong is not None:
+        wrong += (line for each in found for line in each.lines)
     return list(cases.values())
+
+
+def _joined(errors: Iterable[CaseError]) -> CaseError:
+    return CaseError(line for error in errors for line in error.lines)
 
 
 def _find_spec(folder: Path, name: str) -> Path:
@@ -460,39 +481,34 @@ def _find_spec(folder: Path, name: str) -> Path:
     return found
 
 
-def _require_fields(listed: Any, number: int, file: _File) -> None:
-    """Raise for a field that no case of a spec's file has: others are for our own cases."""
+def _find_wrong_fields(listed: Any, number: int, file: _File) -> Iterator[CaseError]:
+    """Yield fields that no case of a spec's file has, for others are for our own cases, and those without a value."""
     parts: list[tuple[str, Location, Any]] = [("", (), listed)]
     for kind in ("batches", "queries"):
         found = listed.get(kind) if isinstance(listed, dict) else None
         parts += [(kind, (kind, i), one) for i, one in enumerate(found)] if isinstance(found, list) else []
     for kind, place, part in parts:
         fields = _OF_FILE[kind]
-        for name in part if isinstance(part, dict) else ():
-            if name not in fields:
+        for name, value in part.items() if isinstance(part, dict) else ():
+            where = f"{_label(place)}: " if place else ""
+            if value is None:
+                what = f"{where}{name}: is empty; write its value, or leave it out"
+                yield file.wrong(what, "cases", number - 1, *place, str(name))
+            elif name not in fields:
                 other = next((level for level, names in _OF_FILE.items() if name in names), None)
                 hint = nearest(str(name), fields) if other is None else f"; it is a field of {_LEVELS[other]}"
-                where = f"{_label(place)}: " if place else ""
                 message = f"{where}no field '{name}'{hint} (the fields: {', '.join(fields)})"
-                raise file.wrong(message, "cases", number - 1, *place, str(name))
+                yield file.wrong(message, "cases", number - 1, *place, str(name))
 
 
 def _read_case(document: Any, number: int, file: _File, spec: Spec | None) -> Case | CaseError:
-    """Return a case, or its mistake with the place in the file.
-
-    A case of a spec's file keeps a mistake of its SQL, so that the other cases are still played.
-    """
+    """Return a case, or its mistakes with their places in the file."""
     try:
         case = _parse_case(document, spec)
-        case.check_blocks()
+        mistakes = case.find_mistakes()
     except CaseError as error:
-        return file.in_case(error, document, number)
-    try:
-        case.check_sql()
-    except CaseError as error:
-        mistake = file.in_case(error, document, number)
-        return case.of_file(spec, mistake) if spec else mistake
-    return case
+        mistakes = [error]
+    return file.in_case(mistakes, document, number) if mistakes else case
 
 
 def _parse_case(document: Any, spec: Spec | None) -> Case:

@@ -6,13 +6,14 @@ import contextlib
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 from scdgen import sql
+from scdgen.cases.block import CaseError
 from scdgen.cases.format import Case, read_case_file
 from scdgen.cases.play import Difference, World, play
 from scdgen.engine.failures import translate_without_spec
@@ -25,10 +26,11 @@ Open = Callable[[], contextlib.AbstractContextManager[World]]
 
 @dataclass(frozen=True)
 class File:
-    """A file with its cases that were chosen."""
+    """A file with its cases that were chosen, and the mistakes of the others."""
 
     path: Path
     cases: tuple[Case, ...]
+    mistakes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,6 @@ class Played:
     message: str = ""
     missing: str = ""
     extra: str = ""
-    is_wrong: bool = False
-    """Whether the case itself is wrong, so that it was not played."""
 
 
 def find_case_files(given: Iterable[str | Path]) -> list[Path]:
@@ -65,17 +65,17 @@ def find_case_files(given: Iterable[str | Path]) -> list[Path]:
 
 
 def read_files(paths: Iterable[Path], text: str | None = None) -> list[File]:
-    """Read the cases whose name, or the name of their file, contains a text, whatever its case.
-
-    Raises :class:`~scdgen.cases.block.CaseError` for the first mistake.
-    """
-    wanted = (text or "").lower()
-    read = [(path, read_case_file(path)) for path in paths]
-    return [
-        File(path, chosen)
-        for path, cases in read
-        if (chosen := tuple(case for case in cases if wanted in f"{path.as_posix()} {case.name}".lower()))
-    ]
+    """Read the cases whose name, or the name of their file, contains a text, whatever its case."""
+    wanted, read = (text or "").lower(), list[File]()
+    for path in paths:
+        cases, wrong = list[Case](), list[str]()
+        try:
+            cases = read_case_file(path, wrong=wrong)
+        except CaseError as error:
+            wrong += error.lines
+        chosen = tuple(case for case in cases if wanted in f"{path.as_posix()} {case.name}".lower())
+        read += [File(path, chosen, wrong)] if chosen or wrong else []
+    return read
 
 
 def play_file(file: File, open_world: Open) -> Iterator[Played]:
@@ -92,8 +92,7 @@ def play_file(file: File, open_world: Open) -> Iterator[Played]:
         message = next(iter(str(failure).splitlines()), "")
         if failure.missing or failure.extra:  # of which the message has only the place
             message += ": the rows are others"
-        seconds, is_wrong = time.monotonic() - begun, case.mistake is not None
-        yield Played(case, seconds, message, failure.missing, failure.extra, is_wrong)
+        yield Played(case, time.monotonic() - begun, message, failure.missing, failure.extra)
 
 
 # What the errors say that a value of another type than text would not give.
@@ -145,7 +144,7 @@ def spark_worlds(files: Iterable[File]) -> Iterator[Open]:
     from scdgen.engine.jvm import FEW_ROWS
     from scdgen.model.graph import find_table_names
 
-    cases = [case for file in files for case in file.cases if case.mistake is None]
+    cases = [case for file in files for case in file.cases]
     # List the tables of all cases, because the session must know their catalogs.
     names = {*find_table_names(case.spec_of(batch) for case in cases for batch in case.batches)}
     for case in cases:

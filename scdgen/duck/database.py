@@ -23,7 +23,7 @@ from scdgen.duck.known import UnknownError
 from scdgen.duck.rules import Times
 from scdgen.duck.translate import Translator
 from scdgen.duck.users import require_known_query, require_known_spec
-from scdgen.errors import DataError, EngineError
+from scdgen.errors import DataError, EngineError, quoted
 from scdgen.facts.row_rules import left_out
 from scdgen.facts.variables import param_variables
 from scdgen.model.bind import bind
@@ -32,7 +32,7 @@ from scdgen.patterns.pattern import pattern_of
 
 Row = tuple[Any, ...]
 # Errors of a value that does not convert or does not fit: the names that the macros give, and DuckDB's classes.
-_BAD_VALUE = re.compile(r"\[(CAST_INVALID_INPUT|CANNOT_PARSE_TIMESTAMP)\]")
+_BAD_VALUE = re.compile(r"\[(?:CAST_INVALID_INPUT|CANNOT_PARSE_TIMESTAMP)\] ([^'\n]*)")
 _FAILURE = re.compile(r"\[DIVIDE_BY_ZERO\]")
 _BAD_VALUES = (duckdb.ConversionException, duckdb.ConstraintException)
 # DuckDB has no such function, or not for these types; Spark may. A name that is not there is a mistake for both.
@@ -156,12 +156,22 @@ class Database:
         """
         rows: list[Row] = []
         for text in [script] if isinstance(script, str) else script:
-            for statement in self._translator.statements(text):
-                if not self._has_hash and _HASH in statement.lower():
-                    self._run(read_file("duckdb/xxhash64.sql"))
-                    self._has_hash = True
-                self._has_functions |= _FUNCTION.match(statement) is not None
-                rows = self._run(statement + (" RETURNING merge_action" if statement.startswith("MERGE ") else ""))
+            try:
+                rows = self._execute(text)
+            except UnknownError as error:
+                first = next((line for line in text.splitlines() if not line.startswith("--")), "")
+                quotes = error.what.startswith("'")
+                raise UnknownError(error.what if quotes else f"{error.what}, in {quoted(first)}") from error
+        return rows
+
+    def _execute(self, text: str) -> list[Row]:
+        rows: list[Row] = []
+        for statement in self._translator.statements(text):
+            if not self._has_hash and _HASH in statement.lower():
+                self._run(read_file("duckdb/xxhash64.sql"))
+                self._has_hash = True
+            self._has_functions |= _FUNCTION.match(statement) is not None
+            rows = self._run(statement + (" RETURNING merge_action" if statement.startswith("MERGE ") else ""))
         return rows
 
     def _run(self, statement: str, given: Sequence[Any] = ()) -> list[Row]:
@@ -467,6 +477,7 @@ def translate_error(error: duckdb.Error) -> Exception:
     # What DuckDB lacks is not a mistake of the spec or its rows.
     if (isinstance(error, _LACKING) and not _NO_NAME.search(text)) or _LACKS.search(text):
         return UnknownError(f"DuckDB: {line.rstrip('.')}")
-    if _BAD_VALUE.search(text) or (isinstance(error, _BAD_VALUES) and not _FAILURE.search(text)):
-        return DataError(line, rule="cast")
+    bad = _BAD_VALUE.search(text)
+    if bad or (isinstance(error, _BAD_VALUES) and not _FAILURE.search(text)):
+        return DataError(bad[1] if bad else line, rule="cast")
     return EngineError(f"DuckDB: {line}")

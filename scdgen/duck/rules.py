@@ -470,6 +470,9 @@ def translate_tree(tree: exp.Expr, variables: Mapping[str, exp.DataType], times:
     columns = {alias.alias.lower() for alias in tree.find_all(exp.Alias)}  # each hides a variable of its name
     # From the leaves up, so that a node is replaced after those inside of it.
     for node in reversed(list(tree.walk())):
+        if isinstance(node, exp.Hint):
+            node.pop()
+            continue
         if isinstance(node, exp.Column):
             new = _variable(node, columns, variables)
         elif isinstance(node, exp.Add | exp.Sub):

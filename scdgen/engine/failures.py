@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from scdgen import errors, sql
-from scdgen.engine.footer import read_footer
+from scdgen.engine.footer import describe_unread
 from scdgen.errors import (
     DEBUG,
     DataError,
@@ -27,6 +27,10 @@ from scdgen.model.rules import place_of_feed
 from scdgen.model.spec import Spec
 from scdgen.sql.tokens import first_line
 
+AFTER_QUOTE = (
+    "text follows a closing quote; write a quote inside a quoted cell twice, or give --source-option 'escape=\\' if a "
+    "backslash is before it"
+)
 _MODULES = ("pyspark", "py4j", "delta", "grpc")
 _NAME = r"((?:`[^`]+`\.?)+|\S+?)"
 _FILE_THERE = r"Mkdirs failed|Not a directory|ParentNotDirectoryException|FileAlreadyExistsException"
@@ -34,7 +38,7 @@ _NO_FOLDER = ("a file is where the table's folder should be", "remove it, or nam
 
 # Pattern in the text of an error -> what is wrong and the fix, with the pattern's groups in them; the first match wins.
 # {where} is where the spec has the name in the first group, {hint} the most similar of the names in the second group,
-# {source} how the caller passes rows, {value} the first group where it may hold values of rows.
+# {source} how the caller passes rows, {value} the last group where it may hold values of rows.
 _KNOWN: tuple[tuple[str, type[ScdgenError], str, str], ...] = (
     (r"\[(?:TABLE_OR_VIEW_NOT_FOUND|DELTA_TABLE_NOT_FOUND|DELTA_MISSING_DELTA_TABLE)\b.*?"
      rf"(?:table or view|Delta table) {_NAME} (?:cannot be found|doesn't exist|is not)",
@@ -51,8 +55,21 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str, str], ...] = (
     (r"\[CANNOT_MERGE_SCHEMAS\]",
      DataError, "the files of the source have a column of different types", "write them with one type, or give them "
      "with --source, which reads them in the types of the spec"),
-    (r"\[PARQUET_TYPE_ILLEGAL\] Illegal Parquet type: (.*?)\. SQLSTATE",
+    (r"\[PARQUET_TYPE_(?:ILLEGAL|NOT_SUPPORTED)\] (?:Illegal Parquet type|Parquet type not yet supported): "
+     r"(.*?)\. SQLSTATE",
      DataError, "the source has a column of the Parquet type {0}, which Spark does not read", "write another type"),
+    (rf"\[AMBIGUOUS_REFERENCE\] Reference {_NAME} is ambiguous, could be: \[(.*?)\]",
+     DataError, "{0} is the name of several columns{where}, and upper and lower case are the same",
+     "drop or rename one, or write the table before it"),
+    (rf"\[COLUMN_ALREADY_EXISTS\] The column {_NAME} already exists",
+     DataError, "{0} is the name of several columns, and upper and lower case are the same", "drop or rename one"),
+    (r"\[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES\] CHECK constraint (.*?) violated by row with values:[\s-]*"
+     r"(.*?)\.? SQLSTATE",
+     DataError, "a row breaks the table's own constraint {0}, with {value}", "fix the source, leave such rows out by "
+     "source.where, or drop the constraint"),
+    (r"\[DELTA_CANNOT_MODIFY_APPEND_ONLY\]",
+     DataError, "the table only takes new rows (delta.appendOnly), and a MERGE changes others", "set this property to "
+     "false"),
     (rf"\[UNRESOLVED_ROUTINE\b.*?routine {_NAME} on search path",
      DataError, "Spark has no function {0}{where}", "fix its name"),
     (r"\[PARSE_SYNTAX_ERROR\b.*?at or near ('.*?'|end of input)",
@@ -115,7 +132,7 @@ _MALFORMED: tuple[tuple[str, str], ...] = (
     (r"CSV header does not conform to the schema\.\s+Header: (.*)\n\s*Schema: (.*)",
      "its header is {0} where {1} is read; give every file the same columns in one order, each named once, or set the "
      "option enforceSchema: true to go by their places"),
-    (r"Unescaped quote character", "text follows a closing quote; write a quote inside a quoted cell twice"),
+    (r"Unescaped quote character", AFTER_QUOTE),
     (r"record parsing: \[(?:null,?)*\](?s:.*)\[INVALID_JSON_ROOT_FIELD\]",
      "holds a line that is not a JSON object, such as null; leave it out, or give the file with --source, which does"),
     (r"JsonParseException: Unrecognized token '(.*?)'",
@@ -140,8 +157,10 @@ def translate(spec: Spec, error: Exception, place: str = "") -> ScdgenError:
     own = _of_server(str(error))
     if own is not None:
         return own
-    if "[PARQUET_TYPE_ILLEGAL]" in str(error) and (times := _describe_nanoseconds(spec.source.path or "")):
-        return DataError(times, place=place)
+    if spec.source.path and re.search(r"\[(PARQUET_TYPE_\w+|UNSUPPORTED_TIME_TYPE)\]", str(error)):
+        path = Path(spec.source.path)
+        if unread := describe_unread(sorted(path.rglob("*.parquet")) if path.is_dir() else [path]):
+            return DataError(unread, place=place)
     broken = explain_unreadable(str(error))
     if broken is not None:
         file, what = broken
@@ -197,20 +216,6 @@ def is_commit(file: str | None) -> bool:
     return file is not None and "/_delta_log/" in file
 
 
-def _describe_nanoseconds(path: str) -> str | None:
-    """Name the first column with nanoseconds in local Parquet files; Spark names neither it nor the file."""
-    place = Path(path)
-    for file in sorted(place.rglob("*.parquet")) if place.is_dir() else [place]:
-        footer = read_footer(file)
-        if footer is not None and footer.nanoseconds:
-            column = ".".join(next(iter(footer.nanoseconds)))
-            fix = (
-                "write microseconds, in pandas with coerce_timestamps='us', or give it with --source, which reads them"
-            )
-            return f"{file}: the column {column} has nanoseconds, which Spark does not read; {fix}"
-    return None
-
-
 def local_path(uri: str) -> Path | None:
     """Return the local path of a ``file:`` URI; ``None`` for other URIs.
 
@@ -253,7 +258,7 @@ def _error(place: str, error: Exception, spec: Spec | None = None) -> ScdgenErro
         if found:
             parts = [_plain(part or "") for part in found.groups()]
             where = _where(spec, parts[0]) if spec is not None and "{where}" in what else ""
-            values = [parts[0]] if "{value}" in what else [""]
+            values = [parts[-1]] if "{value}" in what else [""]
             facts = {"where": where, "hint": _hint(parts), "source": "--source", "value": values[0]}
             what, fix = (part.format(*parts, **facts) for part in (what, fix))
             return kind(what, place=place, fix=fix, values=values)

@@ -232,7 +232,8 @@ def _rules(source: SourceRow) -> Iterator[Rule]:
         return
     if spec.bad_rows == "fail":
         for key in spec.keys:
-            yield rule("null_key", _missing(source, sql.quote(key)), f"{key} is NULL")
+            empty = ", or '' in a partition" if spec.loses_empty_text(key) else ""
+            yield rule("null_key", _missing(source, sql.quote(key)), f"{key} is NULL{empty}")
     if reserved := source.unknown_key:
         yield rule("reserved_key", reserved, "a row has the reserved key")
     if scope := source.scope:
@@ -247,6 +248,9 @@ def _rules(source: SourceRow) -> Iterator[Rule]:
     time = sql.expression(spec.source.effective_at).bare or "effective_at"
     if spec.bad_rows == "fail":
         yield rule("null_time", "_scd_at IS NULL", f"{time} is NULL")
+    if not source.time_type:
+        what = f"{time} is text, in which 10 comes before 9; cast it to TIMESTAMP or BIGINT"
+        yield rule("null_time", "TYPEOF(_scd_at) = 'string'", what)
     if times is None:
         return
     if times.open_end is not None:

@@ -156,7 +156,7 @@ class SourceRow:
             found.append(SourceCast.of(place, read, column.type))
             if not column.nullable and name not in self.spec.keys:
                 found.append(SourceCast.of(place, read, column.type, required=True))
-        for option, text in self.time_texts:
+        for option, text in self.time_texts if self.time_type else ():
             read = sql.expression(text)
             place = option + (f" ({read.text})" if read.text != option else "")
             found.append(SourceCast.of(place, read, self.time_type))
@@ -202,10 +202,18 @@ class SourceRow:
 
     @property
     def time_type(self) -> str:
-        """Return the type of the effective time: that of the column that stores it."""
-        if self.spec.keeps_history:
-            return self.spec.history.type.upper()
-        stored = self.spec.columns.get(self.spec.updated_at or "")
+        """Return the type of the effective time: that of the column that stores it; empty if it only orders rows.
+
+        Texts have another order than the times in them, which a file of texts has.
+        """
+        spec, given = self.spec, self.spec.source.effective_at
+        if spec.keeps_history:
+            return spec.history.type.upper()
+        if spec.updated_at is None and given is not None:
+            in_texts = spec.source.format in ("csv", "json") and sql.expression(given).bare is not None
+            as_time = (name for name, column in spec.columns.items() if column.type == "TIMESTAMP")
+            return "TIMESTAMP" if in_texts or given in map(spec.column_source, as_time) else ""
+        stored = spec.columns.get(spec.updated_at or "")
         return stored.type if stored else "TIMESTAMP"
 
     @property
@@ -213,7 +221,8 @@ class SourceRow:
         """Return the effective time of a row."""
         if self.spec.source.effective_at is None:
             return TAKEN_AT
-        return cast(sql.expression(self.spec.source.effective_at).text, self.time_type)
+        text = sql.expression(self.spec.source.effective_at).text
+        return cast(text, self.time_type) if self.time_type else text
 
     @property
     def date(self) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scdgen.engine.engine import BadValue, Engine, bad_value, is_cast_error
-from scdgen.engine.failures import explain_unreadable, is_commit, translate
+from scdgen.engine.failures import AFTER_QUOTE, explain_unreadable, is_commit, translate
 from scdgen.engine.session import strict
 from scdgen.errors import DataError, ScdgenError, UsageError, find_values, of_system, quoted
 from scdgen.files.dialect import Dialect, find_dialect, guess_encoding, open_text, pick_form
@@ -300,7 +300,7 @@ def csv_rows(file: Path, dialect: Dialect | None = None) -> Iterator[tuple[int, 
             # A row with quotes may go over several lines; the next one begins after it.
             begin = lines.number + 1
     except csv.Error as error:
-        message = "text follows a closing quote; write a quote inside a quoted cell twice"
+        message = AFTER_QUOTE
         if "unexpected end of data" in str(error):
             message = "a quote that opens here is never closed; close it"
         raise lines.error(begin, message) from error

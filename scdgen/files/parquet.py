@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
 from scdgen.engine.engine import FILE
-from scdgen.engine.footer import Footer, read_footer
+from scdgen.engine.footer import Footer, describe_unread, read_footer
 from scdgen.engine.session import set_while
 from scdgen.errors import DataError
 from scdgen.files.find import Files, spark_path
@@ -41,6 +41,8 @@ def read_parquet(spark: SparkSession, spec: Spec, files: Files, taken: dict[str,
             # Later files of a folder may have more columns; without mergeSchema Spark takes the columns of one file.
             return _declare(with_file(reader.options(mergeSchema="true").parquet(*files.paths())), spec)
         except Exception as error:
+            if unread := describe_unread(files.local):
+                raise DataError(unread) from error
             if "CANNOT_MERGE" not in str(error) or len(groups) == 1:
                 raise
     # Read each group by itself, and bring its columns to types that fit all.

@@ -71,7 +71,7 @@ def taken_types(spec: Spec) -> dict[str, set[str]]:
     taken += [(read.text, kind) for _, read, kind in row.sequence_casts]
     for text, kind in taken:
         bare = sql.expression(text).bare
-        if bare is not None:
+        if bare is not None and kind:
             found.setdefault(bare.lower(), set()).add(kind)
     return found
 
@@ -88,7 +88,7 @@ def taken_by_any(specs: Iterable[Spec]) -> dict[str, set[str]]:
 def _kind_of(spec: Spec, option: str) -> str | None:
     """The type that the value of an expression of the source is cast to, if it is."""
     if option in {"source.effective_at", "source.effective_until"}:
-        return SourceRow(spec).time_type
+        return SourceRow(spec).time_type or None
     if option == "source.sets":
         return "ARRAY<STRING>"
     name = option.removeprefix("columns.")

@@ -318,6 +318,8 @@ def _message(place: Location, error: Any) -> str:
     if kind == "extra_forbidden":
         allowed = _options_at(place[:-1])
         hint = nearest(option, allowed) or f" (allowed here: {', '.join(allowed)})"
+        if place == ("source", option) and isinstance(given, dict):
+            hint = "; write several sources under sources:"
         return f"unknown option '{option}'{hint}"
     if kind == "missing":
         return f"'{option}' is missing; {_holder(place[:-1])} needs it"
@@ -337,10 +339,13 @@ def _message(place: Location, error: Any) -> str:
         "string_type": "text", "bool_type": "true or false", "bool_parsing": "true or false", "int_type": "a number",
         "dict_type": "a mapping of name: value", "tuple_type": "a list like [a, b]", "float_type": "a number",
         "model_type": "a mapping of option: value", "float_parsing": "a number",
-        "greater_than_equal": "a share from 0 to 1", "less_than_equal": "a share from 0 to 1",
+        **dict.fromkeys(("greater_than_equal", "less_than_equal"), "a share from 0 to 1, such as 0.05 or 5%"),
     }.get(kind, error["msg"].lower())  # fmt: skip
     # YAML reads a bare 2024 or true as another type than text.
     quotes = "; put it in quotes" if kind == "string_type" and not isinstance(given, dict | list | None) else ""
+    quotes = "; write a name, or put it in quotes if it is one" if quotes and isinstance(given, bool) else quotes
+    if "from" in place[2:-1] and given is None:
+        quotes = "; write 'NULL' for no value"
     return f"{option}: expected {wanted}, not {_shown(given)}{quotes}"
 
 
@@ -360,7 +365,7 @@ def _shown(value: Any) -> str:
         return "nothing"
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
-    return f"'{value}'"
+    return f"'{str(value).lower() if isinstance(value, bool) else value}'"
 
 
 def _model_at(place: Location) -> type[BaseModel]:

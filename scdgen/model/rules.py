@@ -12,7 +12,7 @@ from scdgen.model.pattern import rules_of
 from scdgen.model.registry import PREFIX, options_of, pattern_names
 from scdgen.model.spec import QUERY, RESERVED_PREFIX, STATISTICS, TAKEN, Snapshot, Spec, locate_history_column
 from scdgen.sql.dates import find_literal_patterns, find_mistake
-from scdgen.sql.expression import find_paths
+from scdgen.sql.expression import find_paths, is_path
 from scdgen.sql.literal import find_form, length_of, value_text
 from scdgen.sql.types import NESTED
 from scdgen.sql.volatile import is_clock
@@ -79,7 +79,8 @@ def _feeds(spec: Spec) -> Found:
                     hint = nearest(name, spec.sources) or f"; the feeds are {', '.join(spec.sources)}"
                     yield (*place, name), f"from: '{name}' is not a feed of sources{hint}"
             if missing := [name for name in spec.sources if name not in options.from_]:
-                yield place, f"from: has no expression for {', '.join(missing)}; write one for each feed"
+                what = f"has no expression for {', '.join(missing)}; write one for each feed"
+                yield place, f"from: {what}: 'NULL' if it has none, and in its sets the columns that it gives"
         # Such a column is computed from the stored start, whichever feed has written the row.
         derived = {feed.feed: feed.derived.get(column) for feed in spec.feeds}
         if len(set(derived.values())) > 1:
@@ -204,9 +205,6 @@ def _join(spec: Spec) -> Found:
         return
     if not spec.reads_versions:
         yield place, "join: gives whole histories; write feed: versions"
-    if source.changed_since and (read := sql.expression(source.changed_since)).names and not read.tables:
-        what = f"'{'.'.join(min(read.names))}' is a column, and the time is one for all rows"
-        yield ("source", "changed_since"), f"changed_since: {what}; write a param, such as :since"
     yield from _joined_tables(spec)
     yield from _joined_columns(spec)
 
@@ -276,6 +274,8 @@ def _pattern(spec: Spec) -> Found:
         yield ("on_delete",), f"on_delete: {spec.deletes} is not for {spec.pattern}; it takes {takes}"
     for given in walk(spec):
         if given.is_set and (why := rules.refuse(given.path, given.option)) is not None:
+            if given.path == "lookups":  # a view of facts with versions of another table
+                why = f"{why.partition(';')[0]}; write it in the spec of the dimension"
             yield given.place, f"{given.name}: is not for {spec.pattern}, {why}"
     yield from rules.problems(spec)
 
@@ -342,6 +342,20 @@ def _columns(spec: Spec) -> Found:
         seen.setdefault(name.lower(), name)
 
 
+def _marked(spec: Spec) -> Found:
+    """Yield columns that a version of a delete of an unknown key would leave NULL."""
+    if not spec.keeps_history or spec.deletes != "mark" or spec.unchanged != "keep" or not spec.source.delete_when:
+        return
+    given = frozenset[str]().union(
+        *(sql.expression(spec.column_source(key)).columns for key in spec.keys if key in spec.columns)
+    )
+    for name, column in spec.columns.items():
+        follows = name in spec.derived or sql.expression(spec.column_source(name)).columns <= given
+        if not column.nullable and name not in spec.keys and not follows:
+            what = f"'{name}' is nullable: false, and a delete of a key that the table lacks has NULL"
+            yield ("columns", name, "nullable"), f"unchanged: keep: {what}; leave out nullable, or write skip"
+
+
 def _recorded(spec: Spec) -> Found:
     """Yield options that do not go with ``history.recorded``: they would write rows of which nothing changes."""
     if spec.recorded is None:
@@ -350,11 +364,7 @@ def _recorded(spec: Spec) -> Found:
     if spec.history.open_end == "last_run":
         what = "every run writes the end of every open version; write null or a literal"
         yield ("history", "open_end"), f"open_end: last_run does not go with recorded, because {what}"
-    read = sql.expression(spec.recorded.at)
-    if read.names and not read.tables:
-        what = f"'{'.'.join(min(read.names))}' is a column, and the time is one for the whole run"
-        yield (*place, "at"), f"at: {what}; write a param, such as :recorded_at"
-    if read.params and (spec.members.inferred or spec.members.unknown):
+    if sql.expression(spec.recorded.at).params and (spec.members.inferred or spec.members.unknown):
         what = "reads a param, which create.sql and infer.sql do not set"
         yield (*place, "at"), f"at: {what}; leave it out, or leave out members"
 
@@ -439,6 +449,34 @@ def _params(spec: Spec) -> Found:
         for name in sorted(found.fragment.params - set(spec.params)):
             hint = nearest(name, spec.params) or "; declare it under 'params:' with its type"
             yield found.place, f"{found.name}: the param :{name} is not declared{hint}"
+
+
+def _rowless(spec: Spec) -> Found:
+    """Yield columns in an expression that is one value for the whole run."""
+    for found in sql_texts(spec):
+        if found.option.over is Rows.NONE and found.read is sql.expression and not found.fragment.tables:
+            for name in sorted({".".join(parts) for parts in found.fragment.names if parts[0] != "session"})[:1]:
+                instead = f", or each: {found.text}" if found.name == "taken_at" else f", such as :{found.name}"
+                what = f"'{name}' is a column, and the option is evaluated once, over no row"
+                yield found.place, f"{found.name}: {what}; write a param{instead}"
+
+
+def _counted(spec: Spec) -> Found:
+    """Yield numbers, by their names, that are cast to times."""
+    stored = spec.columns.get(spec.updated_at or "")
+    kind = (
+        spec.history.type if spec.keeps_history else stored.type if stored else "timestamp" if spec.updated_at else ""
+    )
+    texts: list[tuple[Location, str | None, str]] = [
+        (("source", name), getattr(spec.source, name), kind) for name in ("effective_at", "effective_until")
+    ]
+    texts += [(("columns", name, "from"), column.expression, column.type) for name, column in spec.columns.items()]
+    for place, text, kind in texts:
+        found = re.search(r"_(m|u)s`?$", text or "", re.IGNORECASE)
+        if text and found and is_path(text) and kind.upper().startswith(("DATE", "TIMESTAMP")):
+            unit = "milli" if found[1].lower() == "m" else "micro"
+            ways = f"timestamp_{unit}s({text}), or CAST({text} AS TIMESTAMP) if it is a time"
+            yield place, f"{place[-1]}: {text} is a number by its name; write {ways}"
 
 
 def _dates(spec: Spec) -> Found:
@@ -550,8 +588,9 @@ def _lookups(spec: Spec) -> Found:
         for name in sorted({name for name in names if names.count(name) > 1}):
             yield (*place, "columns"), f"columns: two are named '{name}' in the view; give each its own name"
     for found in sql_texts(spec):
-        if found.option.file == "lookups.sql" and found.fragment.params:
-            yield found.place, f"{found.name}: reads a param, which a view cannot; write the value"
+        where = {"lookups.sql": "a view cannot", "checks.sql": "checks.sql does not set"}.get(found.option.file)
+        if where and found.fragment.params:
+            yield found.place, f"{found.name}: reads a param, which {where}; write the value"
 
 
 def _expectations(spec: Spec) -> Found:
@@ -654,8 +693,8 @@ def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
 
 
 RULES: tuple[Callable[[Spec], Found], ...] = (
-    _source, _schema, _refused, _snapshot, _versions, _join, _pattern, _keys, _columns, _recorded, _compare, _table,
-    _params, _dates, _volatile, _names, _overlays, _lookups, _expectations, _members,
+    _source, _schema, _refused, _snapshot, _versions, _join, _pattern, _keys, _columns, _marked, _recorded, _compare,
+    _table, _params, _rowless, _counted, _dates, _volatile, _names, _overlays, _lookups, _expectations, _members,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case

@@ -7,6 +7,7 @@ in, so that a spec in memory holds only single expressions, single SELECTs and k
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, ClassVar, Literal
 
@@ -118,6 +119,12 @@ def _no_control(text: str) -> str:
     return text
 
 
+def _share(value: object) -> object:
+    """Convert a percentage, such as ``5%``, to a share."""
+    text = value.strip().removesuffix("%") if isinstance(value, str) and value.strip().endswith("%") else ""
+    return float(text) / 100 if re.fullmatch(r"\d+(\.\d+)? ?", text) else value
+
+
 def _as_text(value: object) -> object:
     """Convert the value of a property to text: YAML makes numbers and booleans of unquoted ones."""
     if isinstance(value, bool | int | float):
@@ -138,6 +145,7 @@ def _name(text: str) -> str:
 _NAME = {"pattern": r"^(?!_[sS][cC][dD]_)\S(.*\S)?$", "type": "string"}
 _SQL = {"type": "string"}
 _TYPE = {"type": "string", "format": TYPE_FORMAT}
+_SHARE = {"anyOf": [{"maximum": 1, "minimum": 0, "type": "number"}, {"pattern": "%$", "type": "string"}]}
 _VALUE = {"type": ["string", "number", "boolean"]}
 
 
@@ -264,7 +272,8 @@ class Source(Model):
         ),
     ] = Field(
         default=None,
-        description="When a row became valid. scd2 changes need it; in a snapshot it is `taken_at` by default.",
+        description="When a row became valid. scd2 changes need it; in a snapshot it is `taken_at` by default. Where "
+        "scd1 or scd0 stores no time, it only orders rows: a number is one too.",
     )
     effective_until: Annotated[
         Expression | None,
@@ -627,8 +636,11 @@ class Snapshot(Model):
         "outside of it is an error.",
     )
     allow_empty: bool = Field(default=False, description="`false`: an empty snapshot is an error, nothing is closed.")
-    max_deleted: Annotated[float, Field(ge=0, le=1), Option(needs=Need.DELETES)] = Field(
-        default=1.0, description="The share of current keys that one snapshot may delete; more is an error."
+    max_deleted: Annotated[
+        float, Field(ge=0, le=1), BeforeValidator(_share), WithJsonSchema(_SHARE), Option(needs=Need.DELETES)
+    ] = Field(
+        default=1.0,
+        description="The share of current keys that one snapshot may delete, such as 0.05 or `5%`; more is an error.",
     )
 
 

@@ -163,6 +163,10 @@ def split_name(text: str) -> tuple[str, ...]:
         raise ValueError(f"'{text}' has {len(parts)} parts; write one to three: catalog.schema.table")
     for part in parts:
         if re.search(r"[/\\]", part) or CONTROL.search(part) or part in {".", ".."}:
+            if parts[0].lower() in ("delta", "parquet", "csv", "json") and len(parts) == 2:
+                given = f"path: {part} and format: {parts[0].lower()}"
+                what = f"is a folder and no table; write {given} for a source, table.location for the target"
+                raise ValueError(f"'{text}' {what}")
             what = "holds a slash or a control character, which no table name may"
             raise ValueError(f"'{text}' {what}; write the table's name")
         no_variable(part)
@@ -229,12 +233,17 @@ def expression(text: str) -> Fragment:
 
 @functools.lru_cache(maxsize=1024)
 def query(text: str) -> Fragment:
-    """Parse exactly one SELECT; raises ``ValueError`` that says what is wrong."""
+    """Parse exactly one SELECT; raises ``ValueError`` that says what is wrong.
+
+    >>> query("FROM t |> WHERE a > 1 |> SELECT /*+ REPARTITION(2) */ a").tables
+    frozenset({('t',)})
+    """
     tree = _one(text, "one SELECT")
     if not isinstance(tree, exp.Query):
         raise ValueError(f"'{shorten(text)}' is not a SELECT; write one SELECT")
-    if tokens(text)[0].token_type is TokenType.FROM:
-        raise ValueError(f"'{shorten(text)}' begins with FROM, which Spark does not read; write SELECT * before it")
+    kinds = [token.token_type for token in tokens(text)]
+    if kinds[0] is TokenType.FROM and not {TokenType.SELECT, TokenType.PIPE_GT} & set(kinds):
+        raise ValueError(f"'{shorten(text)}' begins with FROM and has no SELECT; write SELECT * before it")
     if tree.find(exp.Into):
         raise ValueError(f"'{shorten(text)}' writes INTO a table; write a SELECT that only reads")
     return _fragment(text, tree)
@@ -375,7 +384,10 @@ def _one(text: str, what: str) -> exp.Expression:
     if is_deep(found):  # which ends Python's stack, or the process where sqlglot is compiled
         what = f"has more than {DEPTH} brackets in one another; take out some, or compute a part in a view"
         raise ValueError(f"'{shorten(text)}' {what}")
-    if any(token.comments for token in found) or "--" in _outside_strings(text, found):
+    # The text of a hint is its first comment.
+    if any(token.comments[token.token_type is TokenType.HINT :] for token in found) or "--" in _outside_strings(
+        text, found
+    ):
         raise ValueError(f"'{shorten(text)}' holds a comment; comments belong in the YAML, after a #")
     for token in found:
         control = CONTROL.search(text, token.start, token.end + 1)

@@ -121,7 +121,7 @@ class Type:
 def data_type(text: str) -> str:
     """Return a Spark data type as SQL in one way of writing, without comments; raises ``ValueError``.
 
-    >>> data_type("decimal(12)"), data_type("long"), data_type("struct<a dec, `b c`: timestamp_ltz COMMENT 'x'>")
+    >>> data_type("decimal(12)"), data_type("long"), data_type("struct<a dec(10), `b c`: timestamp_ltz COMMENT 'x'>")
     ('DECIMAL(12, 0)', 'BIGINT', 'STRUCT<a: DECIMAL(10, 0), `b c`: TIMESTAMP>')
     """
     found = parse_type(no_variable(text))
@@ -324,9 +324,12 @@ class _Reader:
         return tuple(numbers)
 
     def _read_decimal(self) -> Type:
-        numbers = self._read_numbers() or (10,)
+        numbers = self._read_numbers()
         if len(numbers) > 2:
             raise self._invalid()
+        if not numbers:
+            what = "the digits are missing, and Spark takes decimal(10,0), in which 49.90 is 50"
+            raise self._wrong(f"{what}; write for example decimal(18,2)")
         digits, scale = (*numbers, 0)[:2]
         if not (1 <= digits <= 38 and scale <= digits):
             raise self._wrong(

@@ -214,6 +214,19 @@ def widens(was: str, now: str) -> bool:
     return (was, now) == ("FLOAT", "DOUBLE") or (was in _WHOLE[:3] and now == "DOUBLE")
 
 
+def lost_digits(was: str, now: str) -> str:
+    """Say what the conversion of a type does to digits behind the point; empty if it keeps them all, or fails.
+
+    >>> lost_digits("DECIMAL(9, 2)", "DECIMAL(12, 0)"), lost_digits("DOUBLE", "INT"), lost_digits("INT", "STRING")
+    (', which rounds to 0 digits behind the point', ', which cuts off what is behind the point', '')
+    """
+    sizes = [re.fullmatch(r"DECIMAL\(\d+, ?(\d+)\)", kind) for kind in (was, now)]
+    before = int(sizes[0][1]) if sizes[0] else 38 if was in ("FLOAT", "DOUBLE") or (was == "STRING" and sizes[1]) else 0
+    if sizes[1]:
+        return f", which rounds to {sizes[1][1]} digits behind the point" if before > int(sizes[1][1]) else ""
+    return ", which cuts off what is behind the point" if before and now in _WHOLE else ""
+
+
 def set_tracked(spec: Spec) -> Step:
     """Set the property with the tracked columns to those of the spec; stored versions stay as they are."""
     return Step("set", sql.text_literal(TRACKED), sql.text_literal(names_as_json(spec.tracked)))

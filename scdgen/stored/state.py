@@ -30,6 +30,7 @@ from scdgen.stored.migrate import (
     begin_recording,
     flag_value,
     forget,
+    lost_digits,
     rehash,
     rename_column,
     rename_recorded,
@@ -202,10 +203,10 @@ class _Comparison:
 
     def _find_renamed(self) -> dict[str, str]:
         """Map columns that the table lacks to those that the spec lacks and that may be the same."""
-        gone = {
-            name: Sort(as_stored(column.type), self._role(name, self.old_roles))
-            for name, column in self.unknown.items()
-        }
+        # A column that was renamed in the table has its old name in the properties, and with it its role.
+        lost = {role for name in self.lacking if (role := self.old_roles.get(name.lower()))}
+        roles = {**(dict.fromkeys(map(str.lower, self.unknown), *lost) if len(lost) == 1 else {}), **self.old_roles}
+        gone = {name: Sort(as_stored(column.type), self._role(name, roles)) for name, column in self.unknown.items()}
         come = {}
         for name, column in self.lacking.items():
             # Starts and ends have the type of stored ones: history.type has a line of its own.
@@ -405,7 +406,8 @@ class _Comparison:
             steps = [retype_column(name, was, now)]
             if option == "is_current" and spec.history.open_end != "last_run":  # its values differ too
                 steps.append(Step("update", sql.quote(name), flag_value(spec)))
-            yield Line(place, was, now, _OLD_TYPE, True, "write the old type or convert it", tuple(steps))
+            fix = f"write the old type or convert it{lost_digits(was, now)}"
+            yield Line(place, was, now, _OLD_TYPE, True, fix, tuple(steps))
 
     def nullable(self) -> Iterator[Line]:
         """Yield lines about columns that take NULL in one of them."""

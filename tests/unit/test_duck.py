@@ -35,7 +35,7 @@ from tests.support.worlds import foretell, require_foretold
 ON_SPARK = {
     "tracked_maps": "TO_JSON of another value",
     "filled_and_compared_maps": "the function array_sort",
-    "compare_changes": "a large or small number to text",
+    "compare_changes": "a large or small number to text, in 'MERGE INTO",
     "sequence_of_two": "an order of values of STRUCT",
     "any_of_arrays": "an order of values of ARRAY",
     "extracts_conflicts_any": "an order of values of MAP",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from scdgen import load_spec_text
@@ -40,6 +43,16 @@ def test_error(
     with found.case.surroundings():
         status, _, lines = found.case.run(capsys.readouterr)
     assert (status, lines) == expected(found.case)
+
+
+def test_parquet_type_that_spark_does_not_read_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"id": [1], "v": pa.array([dt.time(10)], pa.time64("us"))}), file)
+    source = f"{{path: {file}, format: parquet, effective_at: at}}"
+    spec = load_spec_text(f"target: a.t\npattern: scd2\nsource: {source}\nkeys: [id]\ncolumns: {{id: int}}\n")
+    error = Exception("[UNSUPPORTED_TIME_TYPE] The data type TIME is not supported. SQLSTATE: 0A000")
+    says = f"a.t: {file}: the column v is of the Parquet type TIME, which Spark does not read; write text"
+    assert str(translate(spec, error)) == says
 
 
 # Kind -> the minimum number of its cases. The kind is the name of the file, or params, which are in several files.

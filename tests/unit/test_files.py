@@ -283,7 +283,8 @@ def test_files_are_grouped_by_header() -> None:
     [
         ("a.csv", b'id,x\n1,"a\n2,b\n', "a.csv:2: a quote that opens here is never closed; close it"),
         ("a.csv", b'id,x\n1,"a"b\n',
-         "a.csv:2: text follows a closing quote; write a quote inside a quoted cell twice"),
+         "a.csv:2: text follows a closing quote; write a quote inside a quoted cell twice, or give --source-option "
+         "'escape=\\' if a backslash is before it"),
         ("a.csv", b"id,x\n1\n",
          "a.csv:2: 1 cell where the header has 2; fix the row, or put quotes around a cell with a comma"),
         ("a.csv", b"id\n1\r\n2\n", "a.csv:2: the line ends in CRLF, the header in LF; use one"),

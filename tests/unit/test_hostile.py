@@ -365,7 +365,7 @@ def test_case_reads_no_file(what: str, tmp_path: Path, capsys: pytest.CaptureFix
     (tmp_path / "kept.csv").write_text("c\nKEPT_SECRET\n")
     text = FILE_SQL[what].replace("PLACE", str(tmp_path / "kept.csv")).replace("FOLDER", str(tmp_path))
     status, shown = play_cases(tmp_path, [{"queries": [{"sql": text, "rows": "c\nx"}]}, {}], capsys)
-    assert (status, "1 failed, 1 passed" in shown, "KEPT_SECRET" in shown) == (1, True, False), shown
+    assert (status, "\n1 passed" in shown, "KEPT_SECRET" in shown) == (1, True, False), shown
     assert "too many:" not in shown
 
 
@@ -433,8 +433,8 @@ def test_wrong_sql_of_a_case_leaves_the_others(what: str, tmp_path: Path, capsys
     text, says = WRONG_SQL[what]
     status, shown = play_cases(tmp_path, [{"queries": [{"sql": text, "rows": "c\nx"}]}, {}], capsys)
     (line,) = [line for line in shown.splitlines() if says in line]
-    assert re.match(rf"  {re.escape(str(tmp_path))}/c\.test\.yml:1:\d+: case 'case 1': query 1: sql: ", line), line
-    assert (status, "1 failed, 1 passed" in shown) == (2, True), shown
+    assert re.match(rf"{re.escape(str(tmp_path))}/c\.test\.yml:1:\d+: case 'case 1': query 1: sql: ", line), line
+    assert (status, "\n1 passed" in shown) == (2, True), shown
 
 
 def test_wrong_name_of_a_table_leaves_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -445,7 +445,7 @@ def test_wrong_name_of_a_table_leaves_the_others(tmp_path: Path, capsys: pytest.
     ]
     status, shown = play_cases(tmp_path, [*given, {}], capsys)
     assert shown.count("'a\"b' holds a quote, or a space next to a dot; remove it") == 3
-    assert (status, "3 failed, 1 passed" in shown) == (2, True), shown
+    assert (status, "\n1 passed" in shown) == (2, True), shown
 
 
 @pytest.mark.parametrize(

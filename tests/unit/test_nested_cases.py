@@ -126,7 +126,7 @@ def test_schema_takes_a_struct(tmp_path: Path) -> None:
 
 def test_columns_that_are_no_text_need_a_schema(tmp_path: Path) -> None:
     spec = FEED.replace(FEED[FEED.index("  path:") : FEED.index("  effective_at")], "  table: shop.changes\n")
-    for spec_text, row in ((spec, "1"), (spec.replace("timestamp_millis(ts_ms)", "ts_ms"), "2024-01-01")):
+    for spec_text, row in ((spec, "1"), (spec.replace("timestamp_millis(ts_ms)", "(ts_ms)"), "2024-01-01")):
         case = {"name": "one", "batches": [{"rows": f"after | before | op | ts_ms\nx | x | c | {row}"}]}
         (message,) = play(write_files(tmp_path, spec_text, json.dumps({"spec": "icon.yml", "cases": [case]})))
         assert message.endswith(": use --engine spark, or give the columns their types in 'schema:'")

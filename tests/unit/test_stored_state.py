@@ -233,6 +233,19 @@ KINDS: dict[str, tuple[Document, Document, list[tuple[str, object, object, bool]
 }  # fmt: skip
 
 
+def test_column_that_was_renamed_in_the_table() -> None:
+    spec = load(of("2c"))
+    table = table_of(spec)
+    columns = {"part" if name == "bucket" else name: column for name, column in table.columns.items()}
+    (line,) = compare(Stored(columns, table.properties), spec)
+    assert (line.option, line.was, line.now, line.fix.partition(" If")[0]) == (
+        "columns.bucket",
+        "part",
+        "bucket",
+        "renamed?",
+    )
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_diff_and_run_say_the_same(kind: str) -> None:
     before, after, expected = KINDS[kind]

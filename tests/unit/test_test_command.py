@@ -196,8 +196,56 @@ def test_wrong_file_is_one_line(
     file = write_files(tmp_path, CASES.replace(right, wrong, 1))
     assert run(file) == 2
     said = capsys.readouterr()
-    assert said.out == "" and said.err.startswith(f"{file}{message}")
+    assert said.err.startswith(f"{file}{message}")
     assert said.err.count("\n") == 1
+
+
+def test_mistakes_come_at_once_and_stop_no_other_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = CASES.replace("opened: 1", "open: 1").replace("id | city | at", "id | ctiy | at", 1).replace(
+        "main.crm.customer_now", "crm.now").replace("- name: a row", """- name: names
+  tables: {crm.updtes: id}
+  batches:
+  - expect:
+- name: tables
+  tables: {crm.updtes: id}
+  batches: [{rows: id}]
+- name: a row""")  # fmt: skip
+    write_files(tmp_path, wrong)
+    (tmp_path / "a.test.yml").write_text("cases: []")
+    assert run(tmp_path) == 2
+    said = capsys.readouterr()
+    found = [line.removeprefix(f"{tmp_path}/").split(": ")[:-1] for line in said.err.splitlines()]
+    assert [place for place, *_ in found] == [
+        "a.test.yml:1:1", *(f"customer.test.yml:{at}" for at in ("20:5", "22:5", "11:5", "28:5", "30:12"))
+    ]  # fmt: skip
+    assert "batch 1: expect: is empty; write its value, or leave it out" in said.err
+    assert (
+        "tables crm.updtes: neither the spec nor a query reads a table of this name; did you mean 'crm.up" in said.err
+    )
+    assert said.out.splitlines()[0] == f"{tmp_path / 'customer.test.yml'} ."
+
+
+def test_facts_have_their_schema_and_the_types_of_the_spec(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = (
+        SPEC.replace("id: int", "id: varchar(3)")
+        + """
+lookups: {mart.sales: {fact: shop.sale, fact_schema: at timestamp, at: at, keys: {id: id}, columns: [city]}}
+"""
+    )
+    case = (
+        CASES.partition("- name: a row")[0].partition("  views:")[0]
+        + """
+  tables:
+    shop.sale: |
+      id | at
+      1  | 2024-02-15
+  views:
+    mart.sales: |
+      id | city
+      1  | Bern
+"""
+    )
+    assert run(write_files(tmp_path, case, spec)) == 0, capsys.readouterr().out
 
 
 def test_given_needs_what_does_not_follow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -315,7 +363,7 @@ def test_drafts_pass_and_have_a_table(tmp_path: Path) -> None:
 
 
 def test_table_without_rows_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    query = "{query: SELECT u.* FROM crm.updates AS u JOIN crm.other AS o ON u.id = o.id, effective_at: at}"
+    query = "{query: SELECT /*+ MERGE(o) */ u.* FROM crm.updates u JOIN crm.other o ON u.id = o.id, effective_at: at}"
     spec = SPEC.replace("{table: crm.updates, effective_at: at}", query)
     case = {"name": "one", "tables": {"crm.updates": "id | city | at"}, "batches": [{"expect": "id"}]}
     assert run(write_files(tmp_path, json.dumps({"spec": "customer.yml", "cases": [case]}), spec)) == 1
