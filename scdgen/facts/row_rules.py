@@ -490,9 +490,9 @@ def refuse_empty(spec: Spec) -> str | None:
 
 def refuse_deleted(spec: Spec, limit: float) -> str:
     """Return the refusal of a snapshot that deletes more of the current keys, in the words of a plan."""
-    count = ["_scd_closing", "IF(_scd_closing = 1, ' key', ' keys')"]
+    count = ["_scd_closing", "IF(_scd_closing = 1, ' key deleted (', ' keys deleted (')"]
     share = ["ROUND(100 * _scd_closing / _scd_current, 1)", sql.text_literal(f" %; {describe_limit(limit)})")]
-    return refusal(spec, "max_deleted", "", [*count, sql.text_literal(" deleted ("), *share])
+    return refusal(spec, "max_deleted", "", [*count, *share])
 
 
 def refuse_early(spec: Spec, what: str, at: str) -> str:

@@ -114,6 +114,8 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
         staging = self.staging
         if isinstance(staging, Scd2Changes):
             staging = replace(staging, labelled=True, counted=counted)
+        elif isinstance(staging, Scd2Snapshot):
+            staging = replace(staging, labelled=True)
         elif isinstance(staging, Scd2Versions):
             staging = replace(staging, counted=counted)
         return replace(self, staging=staging)

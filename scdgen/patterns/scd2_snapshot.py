@@ -1,20 +1,24 @@
-"""scd2 from snapshots: the facts of templates/scd2/snapshot.sql.j2."""
+"""scd2 from snapshots: the facts of templates/scd2/snapshot."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scdgen.facts.base import refusal
+from scdgen.facts.base import refuse_rows
 from scdgen.facts.built import Source
-from scdgen.facts.columns import struct
+from scdgen.facts.columns import Field, struct
 from scdgen.facts.history import History
 from scdgen.facts.recorded import Reached
 from scdgen.facts.row_rules import Guards, Rows, refuse_conflict, refuse_early
+from scdgen.facts.state import REST, STATE
 from scdgen.patterns.scd2_steps import VersionSteps
+
+_BESIDE = {"reached", "stored", "newest", "lives", "filled"}
 
 
 @dataclass(frozen=True)
-class Scd2Snapshot(VersionSteps, template="scd2/snapshot.sql.j2"):
+class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
     """The steps from a full extract to the versions to write."""
 
     guards: Guards
@@ -39,12 +43,13 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot.sql.j2"):
     """The refusal of a snapshot that is older than a version that it closes."""
     late_refusal: str
     """The refusal of late rows."""
+    labelled: bool = False
+    """Whether the last step also says what happens to each version, for a plan."""
 
     @classmethod
     def of(cls, source: Source, rows: Rows, history: History) -> Scd2Snapshot:
         """Return the facts of a spec."""
         spec = source.spec
-        sample = f"TO_JSON({struct([f'n.{name}' for name in [*source.key_names, '_scd_at']])})"
         return cls(
             target=source.now,
             rows=rows,
@@ -60,9 +65,55 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot.sql.j2"):
             reachable=source.beside_reached(history.times.reachable(source.bound)),
             in_partitions=source.in_partitions,
             conflict=refuse_conflict(spec, "key", []),
-            early=refuse_early(spec, "version that it closes", "_scd_from"),
-            late_refusal=refusal(spec, "late", "a late row", [sample]),
+            early=refuse_early(spec, "version that it closes", "_scd_stored._scd_from"),
+            late_refusal=refuse_rows(spec, "late", "a late row", ["_scd_at"]),
         )
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Return the steps after those of the source, in order; each has a file of its name."""
+        optional = (
+            ("ranked", bool(self.rows.sequence)),
+            ("snapshot", True),
+            ("reached", self.reached is not None),
+            ("stored", True),
+            ("newest", self.own_time),
+            ("joined", True),
+            ("met", self.own_time),
+            ("given", self.ignores_nulls),
+            ("compared", self.compares_first),
+            ("decided", True),
+            ("counted", self.limits_deletes),
+            ("versions", True),
+            ("kept", self.keeps_compared or self.marks_missing),
+            ("lives", self.fills),
+            ("filled", self.fills),
+            ("staged", self.labelled),
+        )
+        return tuple(name for name, wanted in optional if wanted)
+
+    def before(self, step: str) -> str:
+        """Return the step that another one reads; those in ``_BESIDE`` name theirs."""
+        steps = [name for name in ("source_rows", *self.steps) if name == step or name not in _BESIDE]
+        return steps[steps.index(step) - 1]
+
+    def handed_on(self, step: str, *besides: str) -> tuple[str, ...]:
+        """Return the columns that a step hands on, but those that it computes."""
+        given = step != "given"
+        found = (
+            (STATE, True),
+            (REST, bool(self.state.untracked)),
+            ("_scd_at", self.own_time),
+            ("_scd_given", self.keeps_sequence),
+            ("_scd_gone", self.closes_missing),
+            ("_scd_stored", True),
+            ("_scd_withdrawn", self.own_time),
+            ("_scd_prior", self.folds),
+            ("_scd_known", given and self.learns),
+            ("_scd_before", given and self.learns and self.folds),
+            ("_scd_fills", given and self.fills),
+        )
+        return (*self.keys, *(name for name, wanted in found if wanted and name not in besides))
 
     @property
     def corrects_values(self) -> bool:
@@ -77,13 +128,73 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot.sql.j2"):
 
     @property
     def content(self) -> tuple[str, ...]:
-        """Return what two unordered rows of a key may not differ in."""
+        """Return what two unordered rows of a key may not differ in, by the columns of the table."""
         return (*(field.comparable for field in self.values), *(["_scd_at"] if self.own_time else [])) or self.keys
 
     @property
+    def compared(self) -> tuple[str, ...]:
+        """Return the same by the state."""
+        return (*self.state.comparable(), *(["_scd_at"] if self.own_time else []))
+
+    @property
+    def order(self) -> str:
+        """Return the value of which the least decides between unordered rows."""
+        return self.compared[0] if len(self.compared) == 1 else struct(self.compared)
+
+    @property
     def at(self) -> str:
-        """Return the time of a row of the extract (``n``)."""
-        return "n._scd_at" if self.own_time else "_scd_taken_at"
+        """Return when a row of the extract takes effect."""
+        return "_scd_at" if self.own_time else "_scd_taken_at"
+
+    @property
+    def is_live(self) -> str:
+        """Return the condition that the stored version is open and not the mark of a delete."""
+        return "_scd_stored._scd_until IS NULL" + (" AND NOT _scd_stored._scd_deleted" if self.marks else "")
+
+    @property
+    def happens(self) -> str:
+        """Return the condition that something happens to a version of a key."""
+        return "SIZE(_scd_actions) > 0" + (" OR _scd_withdrawn IS NOT NULL" if self.own_time else "")
+
+    @property
+    def known(self) -> str:
+        """Return the stored state; with ``nulls: fill`` with the row's value in the place of a NULL."""
+        return "_scd_known" if self.learns else f"_scd_stored.{STATE}"
+
+    @property
+    def known_before(self) -> str:
+        """Return the same of the version before the stored one."""
+        return "_scd_before" if self.learns else f"_scd_prior.{STATE}"
+
+    @property
+    def same(self) -> str:
+        """Return the condition that no tracked column changes, before a step has it."""
+        return f"{self.state.counted(STATE)} IS NOT DISTINCT FROM {self.state.counted(self.known)}"
+
+    @property
+    def others_same(self) -> tuple[str, ...]:
+        """Return the conditions that nothing else changes, so that such a row has nothing to write."""
+        known = ("NOT _scd_fills",) if self.fills else ()
+        if any(field.compare for field in self.filled):  # it may see no change in a value that becomes known
+            now, was = (
+                struct(field.state_of(of + self.state.place(field.name)) for field in self.filled)
+                for of in ("", "_scd_stored.")
+            )
+            known = (f"{now} IS NOT DISTINCT FROM {was}",)
+        rest = (f"{self._rest('')} IS NOT DISTINCT FROM {self._rest('_scd_stored.')}",) if self.state.untracked else ()
+        return (*known, *rest)
+
+    def _rest(self, of: str) -> str:
+        fields = self.state.untracked
+        if not any(field.is_converted for field in fields):
+            return f"{of}{REST}"
+        values = struct(f"{field.comparable_form(f'{of}{REST}.{field.name}')} AS {field.name}" for field in fields)
+        return f"CASE WHEN {of}{REST} IS NOT NULL THEN {values} END"
+
+    @property
+    def ignores_nulls(self) -> bool:
+        """Whether a NULL of a row may mean that the value of its key stays."""
+        return any(field.nulls != "value" for field in self.values)
 
     @property
     def keeps_compared(self) -> bool:
@@ -91,15 +202,10 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot.sql.j2"):
         return bool(self.with_compare) and self.corrects_values
 
     @property
-    def compares_once(self) -> bool:
-        """Whether a row that opens no version changes nothing at all, so that one comparison answers both.
-
-        Not with ``max_deleted``: its window needs the rows that differ, and a filter above the comparison of many
-        columns would take exponentially long to plan (tests/support/wide.py).
-        """
-        all_tracked = all(field.tracked for field in self.values)
-        writes_more = self.own_time or self.keeps or self.fills or self.keeps_compared
-        return all_tracked and not writes_more and self.guards.max_deleted is None
+    def compares_first(self) -> bool:
+        """Whether several conditions ask how a row compares with the stored version."""
+        several = bool(self.others_same or self.sequence or self.marks)
+        return self.keeps_compared or (self.own_time and several)
 
     @property
     def keeps_sequence(self) -> bool:
@@ -109,37 +215,54 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot.sql.j2"):
     @property
     def reads_sequence(self) -> bool:
         """Whether the stored sequence is compared with that of a row, or kept."""
-        return self.sequence is not None and (self.own_time or (bool(self.rows.sequence) and self.corrects_values))
+        return self.sequence is not None and (self.own_time or bool(self.rows.sequence))
 
     @property
-    def filled(self) -> tuple[str, ...]:
+    def filled(self) -> tuple[Field, ...]:
         """Return the columns whose first known value is written into earlier versions."""
-        return tuple(field.name for field in self.values if field.nulls == "fill")
+        return tuple(field for field in self.values if field.nulls == "fill")
 
     @property
-    def fills_several(self) -> bool:
-        """Whether one of these columns may have been known before, so that its value is not for earlier versions."""
-        return len(self.filled) > 1
+    def learns(self) -> bool:
+        """Whether a first known value may be that of a tracked column, of which it is no change."""
+        return any(field.tracked for field in self.filled)
 
     @property
-    def named(self) -> tuple[str, ...]:
-        """Return what the step ``compared`` computes of a row before its columns, because several of them need it."""
-        return (
-            *(("_scd_withdrawn",) if self.own_time else ()),
-            *(("_scd_again",) if self.folds else ()),
-            *(("_scd_same",) if self.keeps_compared else ()),
+    def limits_deletes(self) -> bool:
+        """Whether an extract may delete only a share of the keys."""
+        return self.closes_missing and self.guards.max_deleted is not None
+
+    @property
+    def marks_missing(self) -> bool:
+        """Whether a delete by this source is a version."""
+        return self.marks and self.closes_missing
+
+    @property
+    def of_version(self) -> tuple[str, ...]:
+        """Return the columns of a version to write that the step ``kept`` hands on, but its values."""
+        found = (
+            *((name, True) for name in ("_scd_action", "_scd_start", "_scd_next", "_scd_stored")),
+            ("_scd_gone", self.closes_missing),
+            ("_scd_prior", self.folds),
+            ("_scd_sequence", self.keeps_sequence),
+            ("_scd_fills", self.fills),
         )
+        return (*self.keys, *(name for name, wanted in found if wanted))
 
-    @property
-    def carried(self) -> tuple[str, ...]:
-        """Return the columns that the step ``kept`` hands on, besides those of the table."""
-        return (
-            *("_scd_action", "_scd_start", "_scd_next", "_scd_from", "_scd_until"),
-            *(("_scd_was_deleted",) if self.marks else ()),
-            *(("_scd_was",) if self.action else ()),
-            *(("_scd_withdrawn",) if self.action and self.own_time else ()),
-            *(("_scd_gone",) if self.marks or self.action else ()),
-            *(("_scd_fills",) if self.fills else ()),
-            *(("_scd_again",) if self.folds and (self.action or self.inferred) else ()),
-            *(("_scd_sequence",) if self.keeps_sequence else ()),
+    def of_stored(self, values: Iterable[str]) -> tuple[str, ...]:
+        """Return the columns of a stored version (``t``) as the steps name them; ``values`` are those of the state."""
+        times = self.history.times
+        until = times.until()
+        if self.own_time:
+            until = f"NULLIF({until}, LAG(t.{times.start}) OVER newest_first)"
+        found = (
+            (f"t.{times.start} AS _scd_from", True),
+            (f"{until} AS _scd_until", True),
+            *((value, True) for value in values),
+            (f"t.{self.action} AS _scd_was", self.action is not None),
+            (f"COALESCE(t.{self.deleted}, FALSE) AS _scd_deleted", self.marks),
+            (f"COALESCE(t.{self.inferred}, FALSE) AS _scd_inferred", self.inferred is not None),
+            (f"t.{self.sequence} AS _scd_sequence", self.reads_sequence),
+            (f"COALESCE({self.guards.scope}, FALSE) AS _scd_in_scope", self.guards.scope is not None),
         )
+        return tuple(text for text, wanted in found if wanted)

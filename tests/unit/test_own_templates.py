@@ -75,7 +75,19 @@ source: {table: crm.s}
 keys: [id]
 columns: {id: int, name: string}
 """
+STEPS_OF_EXTRACTS = """
+target: crm.t
+pattern: scd2
+source: {table: crm.s, feed: snapshot, effective_at: at, sequence_by: lsn}
+keys: [id]
+columns: {id: int, name: {type: string, nulls: fill, compare: lower(name)}}
+history: {recorded: true}
+snapshot: {max_deleted: 0.5}
+table: {layout: split}
+"""
 SPECS = {
+    "scd2/snapshot": STEPS_OF_EXTRACTS,  # every step, with the next one
+    "scd2/snapshot in two parts": STEPS_OF_EXTRACTS.replace("fill", "ignore"),
     "scd2": SCD2,
     "scd2 snapshot": SNAPSHOT.replace("PATTERN", "scd2"),
     "scd2 snapshot of a day": f"{SNAPSHOT}snapshot: {{taken_at: \"'2024-01-01'\"}}".replace("PATTERN", "scd2"),
@@ -214,11 +226,7 @@ RENDERS: dict[str, Callable[[Compiler], Iterator[str]]] = {
     "scd2/rewind_steps.sql.j2": of_rewind,
     "scd1/counts.sql.j2": partial(of_counts, kind="scd1 snapshot"),
     "scd2/counts.sql.j2": partial(of_counts, kind="scd2"),
-    "scd2/snapshot.sql.j2": partial(of_files, kind="scd2 snapshot"),
-    "scd2/_corrections.sql.j2": partial(of_files, kind="scd2 snapshot"),
-    "scd2/_announced.sql.j2": partial(of_files, kind="scd2 snapshot"),
-    "scd2/_fill.sql.j2": partial(of_files, kind="scd2 snapshot"),
-    "scd2/_sequence.sql.j2": partial(of_files, kind="scd2 snapshot"),
+    "scd2/snapshot/reached.sql.j2": partial(of_files, kind="scd2/snapshot in two parts"),
     "scd2/versions.sql.j2": partial(of_files, kind="scd2 versions"),
     "scd1/snapshot.sql.j2": partial(of_files, kind="scd1 snapshot"),
     "diagnose.sql.j2": partial(sent_by, explain_rule),

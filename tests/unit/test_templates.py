@@ -116,13 +116,7 @@ MACRO_FILES = {
     "scd1/_mark.sql.j2",
     "scd1/_rows.sql.j2",
     "scd1/_when.sql.j2",
-    "scd2/_announced.sql.j2",
-    "scd2/_compare.sql.j2",
-    "scd2/_corrections.sql.j2",
-    "scd2/_extract.sql.j2",
-    "scd2/_fill.sql.j2",
     "scd2/_recorded.sql.j2",
-    "scd2/_sequence.sql.j2",
 }
 SAME_TYPE = {"list", "rejectattr", "selectattr"}  # filters that return elements of their input
 Kinds = dict[str, Any]
