@@ -389,7 +389,7 @@ def _join(spec: Spec, times: Times) -> Join:
     return Join(
         tables=tuple(tables),
         keys=tuple(map(sql.quote, spec.keys)),
-        since=cast(sql.expression(since).text, times.type) if since else None,
+        since=variables.param_cast(spec, sql.expression(since).text, times.type) if since else None,
         no_key=refuse_rows(spec, "null_key", "a joined version has no key", shown),
         no_start=refuse_rows(spec, "null_time", "a joined version has no start", shown),
         empty=refuse_rows(spec, "end_before_start", "a joined version does not end after its start", shown),
