@@ -242,8 +242,9 @@ class History:
         return (
             *self._derived(start),
             *(
-                f"{self._value(option, start, next_start, action, deleted, state)} AS {name}"
+                name if value == name else f"{value} AS {name}"
                 for option, name in self.columns.items()
+                for value in (self._value(option, start, next_start, action, deleted, state),)
             ),
         )
 

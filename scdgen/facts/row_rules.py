@@ -93,9 +93,11 @@ class Rows:
         return (*(text for _, text in self.columns), *self.more)
 
     def select_state(self, state: State) -> list[str]:
-        """Return the same with the columns that are no key in the state."""
+        """Return the same with the columns that are no key in the state, and for a join whether it is a row."""
         texts = dict(self.columns)
-        return [*(texts[key] for key in self.keys), *state.read(lambda field: texts[field.name]), *self.more]
+        exists = [f"{self.join.tables[0].alias}._scd_from IS NOT NULL AS _scd_exists"] if self.join else []
+        values = state.read(lambda field: texts[field.name])
+        return [*(texts[key] for key in self.keys), *values, *self.more, *exists]
 
     def left_out(self, state: State) -> list[str]:
         """Return the conditions of rows to leave out of a step with the state; no row that stops the statement."""
