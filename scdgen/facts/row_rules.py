@@ -80,6 +80,8 @@ class Rows:
     """The refusal of any other row."""
     empty: str | None = None
     """The refusal of a source without rows; ``None`` if it may be empty."""
+    empties: bool = False
+    """Whether an empty text becomes NULL, as a partition reads it back."""
     key_place: int = 0
     """The number of the column with the refusal: one that nothing reads is not evaluated."""
     expected: tuple[Expected, ...] = ()
@@ -176,6 +178,7 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
         known=variables.known(source, partitions),
         from_time=source.bounds_times,
         changed=refusal(spec, SOURCE_CHANGED, "the source changed during the run"),
+        empties=any(map(spec.loses_empty_text, source.names)),
         key_place=list(spec.columns).index(spec.keys[0]),
         expected=tuple(sorted(_expected(source), key=lambda expected: expected.refusal is None)),
         join=_join(spec, times) if times and spec.source.join else None,
