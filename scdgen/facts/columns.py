@@ -183,6 +183,8 @@ def cast(expression: str, to: str) -> str:
     >>> cast("addr", "STRING")
     'CAST(addr AS STRING)'
     """
+    if to == "TIMESTAMP" and expression.lower() == "current_timestamp()":
+        return expression
     if to.startswith("CHAR("):  # stored padded with blanks; a value that is too long is refused when written
         text = f"CAST({expression} AS STRING)"
         return f"RPAD({text}, GREATEST({to[5:-1]}, LENGTH({text})))"

@@ -23,6 +23,13 @@ _FIRST = "'I'"  # the action of the first version of a key
 _SECONDS = {"microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 
 
+def is_time_of_run(spec: Spec, name: str) -> bool:
+    """Whether a param is itself the end of open versions: it has their type, and its default is never NULL."""
+    param = spec.params.get(name)
+    typed = param is not None and param.default is not None and param.type == spec.history.type.upper()
+    return spec.history.open_end == "last_run" and name == "last_run" and typed
+
+
 class Times:
     """The time arithmetic of one spec's history: ``start`` and ``end`` are columns, ``type`` is that of both.
 
@@ -34,6 +41,7 @@ class Times:
     start: str
     end: str
     zone: str
+    last_run: str
     open_flag: str | None
     is_split: bool
 
@@ -43,6 +51,7 @@ class Times:
         self.start = sql.quote(spec.history.valid_from)
         self.end = sql.quote(spec.history.valid_to)
         self.zone = spec.time_zone
+        self.last_run = sql.variable("last_run") if is_time_of_run(spec, "last_run") else LAST_RUN
         self.is_split = spec.layout == "split"
         # Superseded rows are not open, but may have an open end. Where the flag places files, it tells these apart.
         self.open_flag = self.flagged if spec.recorded and self.is_split else None
@@ -120,7 +129,7 @@ class Times:
 
     def written_end(self, next_start: str) -> str:
         """Return the stored end, for a ``next_start`` that is NULL while the version is open."""
-        end, written = self.before(next_start), LAST_RUN if self.by_run else self.open_end
+        end, written = self.before(next_start), self.last_run if self.by_run else self.open_end
         return f"COALESCE({end}, {written})" if written else end
 
     def until(self, alias: str = "t") -> str:
@@ -233,8 +242,9 @@ class History:
         return (
             *self._derived(start),
             *(
-                f"{self._value(option, start, next_start, action, deleted, state)} AS {name}"
+                name if value == name else f"{value} AS {name}"
                 for option, name in self.columns.items()
+                for value in (self._value(option, start, next_start, action, deleted, state),)
             ),
         )
 

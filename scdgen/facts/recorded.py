@@ -8,7 +8,7 @@ from scdgen import sql
 from scdgen.facts.base import SOURCE_CHANGED, refusal
 from scdgen.facts.columns import Target
 from scdgen.facts.source import SourceRow
-from scdgen.facts.variables import REACHES_CLOSED, RECORDED_AT
+from scdgen.facts.variables import REACHES_CLOSED, RECORDED_AT, param_cast
 from scdgen.model.spec import CLOCK, Spec
 from scdgen.sql.zones import timestamp_literal
 
@@ -70,7 +70,7 @@ class Recorded:
         return cls(
             start=start,
             end=end,
-            time=None if option.at == CLOCK else sql.expression(option.at).text,
+            time=None if option.at == CLOCK else param_cast(spec, sql.expression(option.at).text, "TIMESTAMP"),
             no_time=refusal(spec, "null_time", "history.recorded.at is NULL"),
             late=refusal(spec, "recorded_order", "a row is recorded at the time of this run or later", [sample]),
             changed=refusal(spec, SOURCE_CHANGED, _CHANGED),

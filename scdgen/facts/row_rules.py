@@ -80,6 +80,8 @@ class Rows:
     """The refusal of any other row."""
     empty: str | None = None
     """The refusal of a source without rows; ``None`` if it may be empty."""
+    empties: bool = False
+    """Whether an empty text becomes NULL, as a partition reads it back."""
     key_place: int = 0
     """The number of the column with the refusal: one that nothing reads is not evaluated."""
     expected: tuple[Expected, ...] = ()
@@ -93,9 +95,11 @@ class Rows:
         return (*(text for _, text in self.columns), *self.more)
 
     def select_state(self, state: State) -> list[str]:
-        """Return the same with the columns that are no key in the state."""
+        """Return the same with the columns that are no key in the state, and for a join whether it is a row."""
         texts = dict(self.columns)
-        return [*(texts[key] for key in self.keys), *state.read(lambda field: texts[field.name]), *self.more]
+        exists = [f"{self.join.tables[0].alias}._scd_from IS NOT NULL AS _scd_exists"] if self.join else []
+        values = state.read(lambda field: texts[field.name])
+        return [*(texts[key] for key in self.keys), *values, *self.more, *exists]
 
     def left_out(self, state: State) -> list[str]:
         """Return the conditions of rows to leave out of a step with the state; no row that stops the statement."""
@@ -174,6 +178,7 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
         known=variables.known(source, partitions),
         from_time=source.bounds_times,
         changed=refusal(spec, SOURCE_CHANGED, "the source changed during the run"),
+        empties=any(map(spec.loses_empty_text, source.names)),
         key_place=list(spec.columns).index(spec.keys[0]),
         expected=tuple(sorted(_expected(source), key=lambda expected: expected.refusal is None)),
         join=_join(spec, times) if times and spec.source.join else None,
@@ -389,7 +394,7 @@ def _join(spec: Spec, times: Times) -> Join:
     return Join(
         tables=tuple(tables),
         keys=tuple(map(sql.quote, spec.keys)),
-        since=cast(sql.expression(since).text, times.type) if since else None,
+        since=variables.param_cast(spec, sql.expression(since).text, times.type) if since else None,
         no_key=refuse_rows(spec, "null_key", "a joined version has no key", shown),
         no_start=refuse_rows(spec, "null_time", "a joined version has no start", shown),
         empty=refuse_rows(spec, "end_before_start", "a joined version does not end after its start", shown),

@@ -88,11 +88,14 @@ class State:
         return f"CASE WHEN {state} IS NOT NULL THEN {values} END"
 
     def comparable(self, of: str = "") -> list[str]:
-        """Return the values of a step in a form that has an order; ``of`` is what holds them, and ends in a dot."""
-        found = []
-        for whole, fields in self.parts:
-            if any(field.is_converted for field in fields):
-                found += [field.comparable_form(f"{of}{whole}.{field.name}") for field in fields]
-            else:
-                found.append(f"{of}{whole}")
-        return found
+        """Return the values of a step in a form that has an order, never NULL; ``of`` holds them, and ends in a dot."""
+        return [
+            struct(field.called(field.comparable_form(f"{of}{whole}.{field.name}")) for field in fields)
+            if any(field.is_converted for field in fields)
+            else f"{of}{whole}"
+            for whole, fields in self.parts
+        ]
+
+    def stored_comparable(self) -> list[str]:
+        """Return the values of a stored version in the same form, each with its name."""
+        return self.read(lambda field: field.called(field.comparable_form(f"t.{field.name}")))

@@ -5,13 +5,14 @@ The last are for the columns of ``audit``, which say when a row was written, and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.facts.base import refusal
 from scdgen.facts.columns import Inputs, Target, apply, cast
-from scdgen.facts.history import BATCH_FROM, LAST_RUN, Times
+from scdgen.facts.history import BATCH_FROM, LAST_RUN, Times, is_time_of_run
 from scdgen.facts.source import TAKEN_AT, SourceRow
 from scdgen.model.spec import Spec
 
@@ -23,6 +24,7 @@ REACHES_CLOSED = "_scd_reaches_closed"
 """The variable with the answer whether a batch can affect a closed row of now: see ``facts.recorded.Reached``."""
 OF_RUN = frozenset({RUN_ID, RUN_AT, RECORDED_AT, RECORDED_ORDER})
 """The variables that are of the run, and not of one of its files: a run sets each once."""
+_NEVER_NULL = r"(?i)current_timestamp\(\)|CAST\(('[^']*'|-?\d+) AS \w+\)"
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,23 @@ class Variable:
 def param_variables(spec: Spec) -> list[Variable]:
     """Return the params with a default as variables."""
     return [
-        Variable(name, param.type, sql.param_value(param.default, param.type))
+        Variable(name, param.type, _required(spec, name, sql.param_value(param.default, param.type)))
         for name, param in spec.params.items()
         if param.default is not None
     ]
+
+
+def _required(spec: Spec, name: str, value: str) -> str:
+    """Return the value of a param; if it is the end of open versions, NULL stops the statement."""
+    if not is_time_of_run(spec, name) or re.fullmatch(_NEVER_NULL, value):
+        return value
+    return apply("COALESCE", [value, refusal(spec, "null_time", "the param last_run is NULL; give it a value")])
+
+
+def param_cast(spec: Spec, text: str, to: str) -> str:
+    """Return an expression as a type: a param of the type as it is."""
+    is_typed = any(text == sql.variable(name) and param.type == to for name, param in spec.params.items())
+    return text if is_typed else cast(text, to)
 
 
 def params_of_run(spec: Spec) -> set[str]:
@@ -125,7 +140,8 @@ def taken_at(source: SourceRow) -> Variable | None:
     if not source.takes_time:
         return None
     spec, kind = source.spec, source.time_type
-    time = cast(sql.expression(spec.snapshot.taken_at if spec.snapshot else "current_timestamp()").text, kind)
+    time = sql.expression(spec.snapshot.taken_at if spec.snapshot else "current_timestamp()").text
+    time = param_cast(spec, time, kind)
     return Variable(TAKEN_AT, kind, _storable(spec, source.times, time, "snapshot.taken_at"))
 
 
@@ -134,10 +150,12 @@ def last_run(source: SourceRow) -> Variable | None:
     spec, times = source.spec, source.times
     if times is None or not times.by_run:
         return None
+    if times.last_run != LAST_RUN:
+        return Variable(times.last_run, times.type, None)
     if "last_run" not in spec.params:
         return Variable(LAST_RUN, times.type, cast("current_timestamp()", times.type))
     stop = refusal(spec, "null_time", "the param last_run is NULL; give it a value")
-    value = apply("COALESCE", [cast(sql.variable("last_run"), times.type), stop])
+    value = apply("COALESCE", [param_cast(spec, sql.variable("last_run"), times.type), stop])
     return Variable(LAST_RUN, times.type, value)
 
 

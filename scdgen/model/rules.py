@@ -10,7 +10,7 @@ from scdgen.errors import nearest, set_for_one_name
 from scdgen.model.option import Rows, sql_texts, walk
 from scdgen.model.pattern import rules_of
 from scdgen.model.registry import PREFIX, options_of, pattern_names
-from scdgen.model.spec import QUERY, RESERVED_PREFIX, STATISTICS, TAKEN, Column, Snapshot, Spec, locate_history_column
+from scdgen.model.spec import QUERY, RESERVED_PREFIX, STATISTICS, TAKEN, Snapshot, Spec, locate_history_column
 from scdgen.sql.dates import find_literal_patterns, find_mistake
 from scdgen.sql.expression import find_paths, is_path
 from scdgen.sql.literal import find_form, length_of, value_text
@@ -81,25 +81,12 @@ def _feeds(spec: Spec) -> Found:
             if missing := [name for name in spec.sources if name not in options.from_]:
                 what = f"has no expression for {', '.join(missing)}; write one for each feed"
                 yield place, f"from: {what}: 'NULL' if it has none, and in its sets the columns that it gives"
-        # A stored version cannot say which of its values came from a feed that sets others, but by NULL.
-        if lacking := _feeds_without(spec, column, options):
-            what = f"{lacking[0]} does not set '{column}', and a late row of it would take away what another feed gave"
-            yield ("columns", column, "nulls"), f"nulls: {what}; write nulls: ignore"
         # Such a column is computed from the stored start, whichever feed has written the row.
         derived = {feed.feed: feed.derived.get(column) for feed in spec.feeds}
         if len(set(derived.values())) > 1:
             other = next(name for name, text in derived.items() if text != derived[next(iter(derived))])
             what = f"'{column}' depends on the start of a version alone, but differs for {next(iter(derived))} and"
             yield place, f"from: {what} {other}; write one expression for all feeds"
-
-
-def _feeds_without(spec: Spec, column: str, options: Column) -> list[str]:
-    """Return the feeds that may not set a column, in a history in which NULL is a value of it and rows may be late."""
-    if options.nulls != "value" or column in spec.keys or spec.late != "apply" or not spec.keeps_history:
-        return []
-    texts = {feed.feed: feed.source.sets for feed in spec.feeds if feed.source.sets is not None}
-    wanted = re.escape(column)
-    return [name for name, text in texts.items() if not re.search(rf"(?is)\barray\(.*'{wanted}'.*\)", text)]
 
 
 def _source(spec: Spec) -> Found:

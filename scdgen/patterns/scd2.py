@@ -111,12 +111,8 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
 
     def labelled(self, counted: bool = False) -> Scd2Merge:
         """Return the facts with steps that say what happens to each version, and to its key."""
-        staging = self.staging
-        if isinstance(staging, Scd2Changes):
-            staging = replace(staging, labelled=True, counted=counted)
-        elif isinstance(staging, Scd2Snapshot):
-            staging = replace(staging, labelled=True)
-        elif isinstance(staging, Scd2Versions):
+        staging = replace(self.staging, labelled=True)
+        if not isinstance(staging, Scd2Snapshot):
             staging = replace(staging, counted=counted)
         return replace(self, staging=staging)
 

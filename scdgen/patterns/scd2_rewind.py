@@ -9,7 +9,7 @@ from scdgen.facts import variables
 from scdgen.facts.base import Facts, Head
 from scdgen.facts.built import Source
 from scdgen.facts.columns import cast, equal
-from scdgen.facts.history import LAST_RUN, REWIND_TO, Times
+from scdgen.facts.history import REWIND_TO, Times
 from scdgen.facts.recorded import Recorded
 from scdgen.facts.row_rules import Environment
 from scdgen.facts.variables import Audit, Variable, params_of_run
@@ -80,7 +80,7 @@ class Rewind(Facts, template="scd2/rewind.sql.j2"):
         times, columns, unknown = history.times, history.columns, source.unknown_key
         # A version that ended before the time is not written, and has an earlier end.
         bound = times.reachable(times.before(REWIND_TO))
-        end = LAST_RUN if times.by_run else times.open_end or cast("NULL", times.type)
+        end = times.last_run if times.by_run else times.open_end or cast("NULL", times.type)
         flag = (f"{times.flag_of(True)} AS {columns['is_current']}",) if "is_current" in columns else ()
         action = columns.get("action")
         # Nothing is read from the source: of the params, only those with the time of the run are set.

@@ -1,4 +1,4 @@
-"""scd2 from whole histories: the facts of templates/scd2/versions.sql.j2."""
+"""scd2 from whole histories: the facts of templates/scd2/versions."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from scdgen.facts.base import refuse_rows
 from scdgen.facts.built import Source
+from scdgen.facts.columns import struct
 from scdgen.facts.history import History
 from scdgen.facts.row_rules import Rows
 from scdgen.patterns.scd2_steps import VersionSteps
 
 
 @dataclass(frozen=True)
-class Scd2Versions(VersionSteps, template="scd2/versions.sql.j2"):
+class Scd2Versions(VersionSteps, template="scd2/versions/steps.sql.j2"):
     """The steps from whole histories to the versions to write."""
 
     closes_missing: bool
@@ -23,15 +24,18 @@ class Scd2Versions(VersionSteps, template="scd2/versions.sql.j2"):
     """The conditions that exclude the partitions of other keys."""
     conflict: str
     """The refusal of rows of one key and time that differ."""
-    overlap: str
-    """The refusal of rows that overlap."""
+    overlap: str | None
+    """The refusal of rows that overlap; ``None`` for the spans of a join, which do not."""
+    labelled: bool = False
+    """Whether the last step also says what happens to each version, for a plan."""
     counted: bool = False
-    """Whether the last step also says which keys are known and live, to count what happens to them."""
+    """Whether it also says which keys are known and live, to count what happens to them."""
 
     @classmethod
     def of(cls, source: Source, rows: Rows, history: History) -> Scd2Versions:
         """Return the facts of a spec."""
         spec = source.spec
+        overlap = refuse_rows(spec, "overlap", "a version begins before the one before it has ended", ["_scd_at"])
         return cls(
             target=source.now,
             rows=rows,
@@ -42,28 +46,52 @@ class Scd2Versions(VersionSteps, template="scd2/versions.sql.j2"):
             keeps=spec.unchanged == "keep",
             in_partitions=source.in_partitions,
             conflict=refuse_rows(spec, "conflict", "two different rows of one key and time", ["_scd_at"]),
-            overlap=refuse_rows(spec, "overlap", "a version begins before the one before it has ended", ["_scd_at"]),
+            overlap=None if rows.join else overlap,
         )
 
     @property
+    def steps(self) -> tuple[str, ...]:
+        """Return the steps after those of the source, in order; each has a file of its name."""
+        optional = (
+            ("given", True),
+            ("neighbours", bool(self.has_before or self.has_next)),
+            ("runs", not self.keeps),
+            ("versions", bool(not self.keeps or self.overlap or self.has_before or self.has_next)),
+            ("marked", self.marks),
+            ("stored", True),
+            ("staged" if self.labelled else "differing", True),
+        )
+        return tuple(name for name, wanted in optional if wanted)
+
+    def before(self, step: str) -> str:
+        """Return the step that another one reads; the last one also reads the step "stored"."""
+        steps = [name for name in self.steps if name != "stored"]
+        return ["source_rows", *steps][steps.index(step)] if step in steps else ""
+
+    @property
+    def has_before(self) -> bool:
+        """Whether a row is compared with the one before it."""
+        return not self.keeps or self.overlap is not None or self.action is not None
+
+    @property
+    def has_next(self) -> bool:
+        """Whether the start of the next row decides the end of a version, its action, or whether a delete follows."""
+        return self.marks or self.action is not None or not self.closes_missing
+
+    @property
     def content(self) -> tuple[str, ...]:
-        """Return what two rows of one key and start may not differ in."""
+        """Return what two rows of one key and start may not differ in, by the columns of the table."""
         return (*(field.named for field in self.values), "_scd_until")
 
     @property
-    def untracked(self) -> tuple[str, ...]:
-        """Return the columns of which equal neighbours may differ: the last value becomes the version's."""
-        return () if self.keeps else tuple(field.name for field in self.values if not field.tracked)
+    def compared(self) -> tuple[str, ...]:
+        """Return what two rows of one key and start may not differ in; the spans of a join have one end."""
+        return (*self.state.comparable(), *(() if self.rows.join else (struct(["_scd_until"]),)))
 
     @property
-    def of_last(self) -> tuple[str, ...]:
-        """Return what of the last of equal neighbours becomes part of their version; all else is that of the first."""
-        return (*self.untracked, *(("_scd_until",) if self.closes_missing else ()))
-
-    @property
-    def folds(self) -> bool:
-        """Whether the first of equal neighbours is not all of their version."""
-        return not self.keeps and bool(self.of_last)
+    def order(self) -> str:
+        """Return a value that has an order, by which one of two equal rows is taken."""
+        return self.state.comparable()[0]
 
     @property
     def takes_changed(self) -> bool:
@@ -73,20 +101,9 @@ class Scd2Versions(VersionSteps, template="scd2/versions.sql.j2"):
     @property
     def has_keys_of_first(self) -> bool:
         """Whether the keys of the source are those of the first table of a join: no row of the join is left out."""
-        leaves_out = self.rows.where or any(rule.refusal is None for rule in self.rows.expected)
-        return self.rows.join is not None and not leaves_out
+        return self.rows.join is not None and not self.rows.where and not self.rows.left_out(self.state)
 
     @property
-    def periods(self) -> str:
-        """Return the step whose rows are the versions: each row, or equal neighbours as one."""
-        return "folded" if self.folds else "timeline"
-
-    @property
-    def has_neighbours(self) -> bool:
-        """Whether the neighbours of a version decide its end, its action, or whether a delete follows."""
-        return self.marks or self.action is not None or not self.closes_missing
-
-    @property
-    def last_step(self) -> str:
-        """Return the last step before the versions are compared with the stored ones."""
-        return "marked" if self.marks else "versions" if self.has_neighbours else self.periods
+    def keys_from(self) -> str:
+        """Return the step with the keys of the source: where rows are left out of "given", maybe all of a key are."""
+        return "given" if self.rows.join or self.rows.left_out(self.state) else "source_rows"

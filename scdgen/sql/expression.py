@@ -286,6 +286,8 @@ def param_value(default: str | int | float | bool, kind: str) -> str:
             hint = "write an expression, a SELECT, or a time such as 2024-05-01"
             raise ValueError(f"'{shorten(default)}' is not a value for {kind}; {hint}") from None
         return f"CAST({text_literal(default)} AS {kind})"
+    if kind == "TIMESTAMP" and read.text.lower() == "current_timestamp()":
+        return read.text
     if read.tables:  # a query in parentheses
         return f"CAST({read.text} AS {kind})"
     # Text is text, as it is on the command line: 007 keeps its zeros, and 2024-01 is not 2023.

@@ -58,33 +58,43 @@ def test_joined_histories_equal_the_reference(spark: SparkSession, tmp_path: Pat
     joined.drop()
 
 
+PLANNED = """
+target: joined.planned
+pattern: scd2
+source:
+  feed: versions
+  join:
+    c: {table: joined_planned, keys: {id: id}}
+    a: {table: joined_planned, keys: {id: other}}
+  changed_since: :since
+params: {since: {type: timestamp, default: "NULL"}}
+keys: [id]
+columns: {id: {type: int, from: c.id}, name: {type: string, from: c.name}, city: {type: string, from: a.name}}
+"""
+
+
 @pytest.mark.verify
 def test_merge_of_join_compares_keys_by_hash(spark: SparkSession) -> None:
-    text = """
-        target: joined.planned
-        pattern: scd2
-        source:
-          feed: versions
-          join:
-            c: {table: joined_planned, keys: {id: id}}
-            a: {table: joined_planned, keys: {id: other}}
-          changed_since: :since
-        params: {since: {type: timestamp, default: "NULL"}}
-        keys: [id]
-        columns: {id: {type: int, from: c.id}, name: {type: string, from: c.name}, city: {type: string, from: a.name}}
-    """
-    rows = [(1, 2, "a", "2024-01-01", None), (2, 1, "b", "2024-01-01", None)]  # of one row, Spark knows the key
-    schema = "id int, other int, name string, valid_from string, valid_to string"
-    spark.createDataFrame(rows, schema).createOrReplaceTempView("joined_planned")
-    scripts = render(load_spec_text(text))
-    *before, merge = split_statements(scripts.merge)
-    for statement in [*split_statements(scripts.create), *before]:
-        spark.sql(statement)
-    source = merge.partition(" USING (\n")[2].rpartition("\n) AS s\n")[0]
+    # Of one row, Spark knows the key.
+    source = _source_of_join(spark, [(1, 2, "a", "2024-01-01", None), (2, 1, "b", "2024-01-01", None)])
     plan = spark.sql(f"EXPLAIN {source}").collect()[0][0]
     assert "HashJoin" in plan or "SortMergeJoin" in plan, plan
     assert "NestedLoop" not in plan and "Cartesian" not in plan, plan
+    source = _source_of_join(spark, [(1, 1, "a", "2024-01-01", None), (None, 2, "b", "2024-01-01", None)])
+    with pytest.raises(Exception, match="SCDGEN_NULL_KEY"):  # an inner join would drop it before its rule
+        spark.sql(source).collect()
     spark.sql("DROP TABLE joined.planned")
+
+
+def _source_of_join(spark: SparkSession, rows: list[tuple[object, ...]]) -> str:
+    """Put rows into the table that a spec joins with itself, and return the query that its MERGE reads."""
+    schema = "id int, other int, name string, valid_from string, valid_to string"
+    spark.createDataFrame(rows, schema).createOrReplaceTempView("joined_planned")
+    scripts = render(load_spec_text(PLANNED))
+    *before, merge = split_statements(scripts.merge)
+    for statement in [*split_statements(scripts.create), *before]:
+        spark.sql(statement)
+    return merge.partition(" USING (\n")[2].rpartition("\n) AS s\n")[0]
 
 
 class _Joined:

@@ -178,8 +178,8 @@ def test_spans_meet_expectations() -> None:
     text = WIDE + rules.replace("RULE", "on_violation: quarantine") + "quarantine: crm.bad\non_delete: ignore\n"
     scripts = render(load_spec_text(text))
     assert (
-        "WHEN NOT (length(name) > 0)\n                THEN RAISE_ERROR(" in scripts.merge
-        and "WHEN NOT (city <> '') THEN FALSE\n" in scripts.merge
+        "WHEN BOOL_OR(NOT (length(_scd_state.name) > 0))\n                THEN RAISE_ERROR(" in scripts.merge
+        and "((NOT (_scd_state.city <> ''))" in scripts.merge
     )
     assert "    FROM spans\n        INNER JOIN c\n" in scripts.rejects, "the rows are those of the MERGE"
     assert "STRUCT(id, name, city, _scd_at)" in scripts.rejects and "SCDGEN_EXPECTATION" not in scripts.rejects

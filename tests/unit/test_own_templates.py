@@ -67,6 +67,19 @@ pattern: scd2
 source: {table: crm.s, feed: versions, effective_at: at, effective_until: until}
 keys: [id]
 columns: {id: int, name: string}
+history: {deleted: gone}
+on_delete: mark
+"""
+JOIN = """
+target: crm.t
+pattern: scd2
+source:
+  feed: versions
+  join: {a: {table: crm.a, keys: {id: id}}, b: {table: crm.b, keys: {id: id}}}
+  changed_since: :since
+keys: [id]
+columns: {id: {type: int, from: a.id}, name: {type: string, from: b.name}}
+params: {since: timestamp}
 """
 CHANGES = """
 target: crm.t
@@ -92,7 +105,8 @@ SPECS = {
     "scd2 snapshot": SNAPSHOT.replace("PATTERN", "scd2"),
     "scd2 snapshot of a day": f"{SNAPSHOT}snapshot: {{taken_at: \"'2024-01-01'\"}}".replace("PATTERN", "scd2"),
     "scd2 snapshot of each day": f"{SNAPSHOT}snapshot: {{each: day}}".replace("PATTERN", "scd2"),
-    "scd2 versions": VERSIONS,
+    "scd2/versions": VERSIONS,
+    "scd2/join": JOIN,
     "scd1": CHANGES.replace("PATTERN", "scd1"),
     "scd1 snapshot": SNAPSHOT.replace("PATTERN", "scd1"),
     "scd0": CHANGES.replace("PATTERN", "scd0"),
@@ -227,7 +241,6 @@ RENDERS: dict[str, Callable[[Compiler], Iterator[str]]] = {
     "scd1/counts.sql.j2": partial(of_counts, kind="scd1 snapshot"),
     "scd2/counts.sql.j2": partial(of_counts, kind="scd2"),
     "scd2/snapshot/reached.sql.j2": partial(of_files, kind="scd2/snapshot in two parts"),
-    "scd2/versions.sql.j2": partial(of_files, kind="scd2 versions"),
     "scd1/snapshot.sql.j2": partial(of_files, kind="scd1 snapshot"),
     "diagnose.sql.j2": partial(sent_by, explain_rule),
     "bad_values.sql.j2": partial(sent_by, lambda engine: bad_value(engine, spec_of("scd2"))),
