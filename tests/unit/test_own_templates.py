@@ -75,6 +75,13 @@ source: {table: crm.s}
 keys: [id]
 columns: {id: int, name: string}
 """
+EVERY_STEP = """
+target: crm.t
+pattern: scd1
+source: {table: crm.s, effective_at: at, sets: given, delete_when: op = 'D', truncate_when: op = 'T'}
+keys: [id]
+columns: {id: int, name: string}
+"""
 SPECS = {
     "scd2": SCD2,
     "scd2 snapshot": SNAPSHOT.replace("PATTERN", "scd2"),
@@ -82,7 +89,8 @@ SPECS = {
     "scd2 snapshot of each day": f"{SNAPSHOT}snapshot: {{each: day}}".replace("PATTERN", "scd2"),
     "scd2 versions": VERSIONS,
     "scd1": CHANGES.replace("PATTERN", "scd1"),
-    "scd1 snapshot": SNAPSHOT.replace("PATTERN", "scd1"),
+    "scd1 snapshot": f"{SNAPSHOT}snapshot: {{max_deleted: 0.5}}".replace("PATTERN", "scd1"),
+    "one_row": EVERY_STEP,
     "scd0": CHANGES.replace("PATTERN", "scd0"),
 }
 
@@ -220,7 +228,9 @@ RENDERS: dict[str, Callable[[Compiler], Iterator[str]]] = {
     "scd2/_fill.sql.j2": partial(of_files, kind="scd2 snapshot"),
     "scd2/_sequence.sql.j2": partial(of_files, kind="scd2 snapshot"),
     "scd2/versions.sql.j2": partial(of_files, kind="scd2 versions"),
-    "scd1/snapshot.sql.j2": partial(of_files, kind="scd1 snapshot"),
+    "scd1/snapshot/steps.sql.j2": partial(of_files, kind="scd1 snapshot"),
+    "scd1/snapshot/compared.sql.j2": partial(of_files, kind="scd1 snapshot"),
+    "scd1/snapshot/limited.sql.j2": partial(of_files, kind="scd1 snapshot"),
     "diagnose.sql.j2": partial(sent_by, explain_rule),
     "bad_values.sql.j2": partial(sent_by, lambda engine: bad_value(engine, spec_of("scd2"))),
     "source_types.sql.j2": partial(sent_by, check_times),
