@@ -277,7 +277,11 @@ def _year_rules(source: SourceRow) -> Iterator[Rule]:
     spec = source.spec
     own = [("_scd_at", spec.source.effective_at), ("_scd_until", spec.source.effective_until)]
     times = [name for name, text in own if text is not None and source.time_type in DATED]
-    times += [sql.quote(name) for name in source.names if spec.columns[name].type in DATED]
+    # A column with the time of the row is the same value again.
+    read = {source.time} if times else set[str]()
+    times += [
+        sql.quote(name) for name in source.names if spec.columns[name].type in DATED and source.value(name) not in read
+    ]
     if not times:
         return
     yield year_rule(spec, times)

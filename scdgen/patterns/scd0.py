@@ -2,45 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar
 
-from scdgen.facts.base import Facts, Head, values_of
+from scdgen.facts.base import Facts, Head
 from scdgen.facts.built import Session, Source
-from scdgen.facts.columns import Field, Target, equal, names_of
+from scdgen.facts.columns import Target, equal, names_of
 from scdgen.facts.plan import PlanFacts, PlanShape
-from scdgen.facts.row_rules import Rows, refuse_conflict, refuse_empty
+from scdgen.facts.row_rules import refuse_empty
 from scdgen.model.option import Need
 from scdgen.model.registry import register
 from scdgen.model.spec import Spec
+from scdgen.patterns.one_row import OneRow
 from scdgen.patterns.pattern import Pattern
-
-
-@dataclass(frozen=True)
-class Scd0Rows(Facts, template="scd0/rows.sql.j2"):
-    """templates/scd0/rows.sql.j2: the first row of each key."""
-
-    rows: Rows
-    """The rows of the source."""
-    keys: tuple[str, ...]
-    """The quoted names of the keys."""
-    fields: tuple[Field, ...]
-    """The columns that come from a source row."""
-    has_time: bool
-    """Whether a row has a time, which orders the rows of a key."""
-    conflict: str | None
-    """The refusal of unordered rows that differ; ``None`` if any of them may be taken."""
-
-    @property
-    def values(self) -> tuple[Field, ...]:
-        """Return the columns that are not keys."""
-        return values_of(self.fields)
-
-    @property
-    def content(self) -> tuple[str, ...]:
-        """Return what two unordered rows of a key may not differ in."""
-        return tuple(field.comparable for field in self.values) or self.keys
 
 
 @dataclass(frozen=True)
@@ -53,8 +28,8 @@ class Scd0Merge(Facts, template="scd0/merge.sql.j2"):
     """The session variables."""
     target: str
     """The quoted name of the table."""
-    staging: Scd0Rows
-    """The facts of its steps, which end in the step "staged"."""
+    staging: OneRow
+    """The facts of its steps."""
     on: tuple[str, ...]
     """The conditions that join the stored rows (``t``) to the staged ones (``s``)."""
     columns: tuple[str, ...]
@@ -96,6 +71,7 @@ class Scd0(Pattern):
     def plan(self, source: Source) -> Scd0Plan:
         """Return a view of the rows that would be inserted, a row per key of the source."""
         merge, keys = _merge(source), source.key_names
+        merge = replace(merge, staging=replace(merge.staging, named="staged"))
         shape = PlanShape(merge.target, keys, self.planned_columns(source.spec), merge.on, place=keys)
         return Scd0Plan(shape, merge)
 
@@ -105,17 +81,15 @@ class Scd0(Pattern):
 
 
 def _merge(source: Source) -> Scd0Merge:
-    spec, fields, keys = source.spec, source.fields, source.key_names
+    spec = source.spec
     rows = source.read("changes", empty=refuse_empty(spec) if spec.reads_snapshot else None)
-    has_time = spec.source.effective_at is not None
-    conflict = refuse_conflict(spec, "key and time" if has_time else "key", source.own_time)
     return Scd0Merge(
         head=Head.of_feed(spec),
         session=source.session_of(rows),
         target=source.target,
-        staging=Scd0Rows(rows, keys, fields, has_time, conflict if values_of(fields) else None),
-        on=(*equal(keys, "t", "s"), *source.in_partitions),
-        columns=tuple(names_of(fields)),
+        staging=OneRow.of(source, rows, first=True),
+        on=(*equal(source.key_names, "t", "s"), *source.in_partitions),
+        columns=tuple(names_of(source.fields)),
     )
 
 

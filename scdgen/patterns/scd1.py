@@ -14,171 +14,28 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from scdgen import sql
-from scdgen.facts.base import Facts, Head, refuse_rows, values_of
+from scdgen.facts.base import Facts, Head
 from scdgen.facts.built import Session, Source
-from scdgen.facts.columns import Field, Inputs, Target, equal, names_of
+from scdgen.facts.columns import Inputs, Target, equal, names_of
 from scdgen.facts.plan import CHANGES, ROW_CHANGES, PlanFacts, PlanShape
-from scdgen.facts.row_rules import Guards, Rows, refuse_conflict, refuse_early, refuse_empty
+from scdgen.facts.row_rules import Guards, refuse_early, refuse_empty
 from scdgen.facts.source import SEQUENCE_COMMENT, SourceRow
 from scdgen.facts.views import Read
 from scdgen.model.option import Need
 from scdgen.model.registry import Found, register
 from scdgen.model.spec import Spec
+from scdgen.patterns.one_row import OneRow
 from scdgen.patterns.pattern import Pattern, sequence_problems
 from scdgen.sql.types import parse_type
 from scdgen.sql.words import negated
 
 
 @dataclass(frozen=True)
-class Scd1Batch:
-    """The rows of a batch, for scd1/changes.sql.j2 and the macros of scd1/_rows.sql.j2."""
+class Scd1Snapshot(Facts, template="scd1/snapshot/steps.sql.j2"):
+    """templates/scd1/snapshot: a full extract compared with the table."""
 
-    rows: Rows
-    """The rows of the source."""
-    keys: tuple[str, ...]
-    """The quoted names of the keys."""
-    fields: tuple[Field, ...]
-    """The columns that come from a source row."""
-    stored: tuple[Field, ...]
-    """The columns that are written besides the keys: those of the spec, then those that the table has besides them."""
-    updated_at: str | None
-    """The quoted name of the column that keeps the time; ``None`` without one."""
-    sequence: str | None
-    """The quoted name of the column that keeps the order of rows of that time; ``None`` without one."""
-    deleted: str | None
-    """The quoted name of the column that flags deleted keys; ``None`` if their rows are removed."""
-    computed: tuple[str, ...]
-    """The quoted names of the columns that follow from the key, which a delete has too."""
-    adds_time: bool
-    """Whether the table has ``updated_at`` besides the spec's columns."""
-    has_time: bool
-    """Whether a row has a time, which orders the rows of a key."""
-    flags_deletes: bool
-    """Whether a row may be a delete."""
-    partial: bool
-    """Whether a row says which columns it sets."""
-    takes_any: bool
-    """Whether any of several unordered rows may be taken."""
-    conflict: str | None
-    """The refusal of unordered rows that differ; ``None`` if none can, or if any of them may be taken."""
-
-    @classmethod
-    def of(cls, source: Source, rows: Rows) -> Scd1Batch:
-        """Return the facts of a spec."""
-        spec = source.spec
-        has_time = spec.source.effective_at is not None
-        updated_at = sql.quote(spec.updated_at) if spec.updated_at else None
-        fields = _order_time(source.fields, updated_at)
-        adds_time = spec.updated_at is not None and spec.updated_at not in spec.columns
-        added: tuple[Field, ...] = ()
-        if adds_time and updated_at:
-            added = (Field(updated_at, "TIMESTAMP", False, False, "value", "last"),)
-        deleted = sql.quote(spec.deleted) if spec.deleted else None
-        if deleted:
-            added += (Field(deleted, "BOOLEAN", False, False, "value", "last"),)
-        sequence = sql.quote(spec.sequence.name) if spec.sequence else None
-        if sequence:
-            added += (Field(sequence, source.sequence_type, False, False, "value", "last"),)
-        deletes = source.flags_deletes
-        what = "key and time" if has_time else "key"
-        ordered = any(field.merge in {"last", "first"} for field in values_of(fields))
-        return cls(
-            rows=rows,
-            keys=source.key_names,
-            fields=fields,
-            stored=(*values_of(fields), *added),
-            updated_at=updated_at,
-            sequence=sequence,
-            deleted=deleted,
-            computed=tuple(map(sql.quote, source.computed_columns)) if deleted else (),
-            adds_time=adds_time,
-            has_time=has_time,
-            flags_deletes=deletes,
-            partial=spec.source.sets is not None,
-            takes_any=spec.conflicts == "any",
-            conflict=refuse_conflict(spec, what, source.own_time) if ordered or deletes else None,
-        )
-
-    @property
-    def values(self) -> tuple[Field, ...]:
-        """Return the columns that are not keys."""
-        return values_of(self.fields)
-
-    @property
-    def columns(self) -> tuple[Field, ...]:
-        """Return every column of the table, in its order."""
-        return tuple(dict.fromkeys((*self.fields, *self.stored)))
-
-    @property
-    def ordered(self) -> tuple[Field, ...]:
-        """Return the columns for which the order of the rows matters."""
-        return tuple(field for field in self.values if field.merge in {"last", "first"})
-
-    @property
-    def content(self) -> tuple[str, ...]:
-        """Return what two unordered rows of a key may not differ in."""
-        return tuple(field.given for field in self.ordered) or self.keys
-
-    @property
-    def smallest(self) -> tuple[str, ...]:
-        """Return what orders such rows if any of them may be taken."""
-        sets = ("_scd_sets",) if self.partial and self.ordered else ()
-        return (*(field.comparable for field in self.ordered), *sets) or self.keys
-
-    @property
-    def place(self) -> tuple[str, ...]:
-        """Return what orders the rows of a key: the time, then the sequence."""
-        return (*(("_scd_at",) if self.has_time else ()), *self.rows.sequence)
-
-    @property
-    def carried(self) -> tuple[str, ...]:
-        """Return the columns of the rows that are left when a row has emptied the table."""
-        sets = ("_scd_sets",) if self.partial else ()
-        return (*names_of(self.fields), *sets, *self.place, "_scd_deleted")
-
-    @property
-    def combines(self) -> bool:
-        """Whether the rows of a key are merged column by column."""
-        return self.partial or any(field.merge != "last" for field in self.fields)
-
-    @property
-    def keeps_oldest(self) -> bool:
-        """Whether ``updated_at`` is the time of the oldest row."""
-        return _keeps_oldest(self.values)
-
-
-def _keeps_oldest(values: Iterable[Field]) -> bool:
-    merges = {field.merge for field in values}
-    return "last" not in merges and "first" in merges
-
-
-def _order_time(fields: tuple[Field, ...], updated_at: str | None) -> tuple[Field, ...]:
-    """Return the fields; ``updated_at`` among them is the oldest time if values are those of the oldest row."""
-    oldest = _keeps_oldest(field for field in values_of(fields) if field.name != updated_at)
-    merge = "first" if oldest else "last"
-    return tuple(replace(field, merge=merge) if field.name == updated_at else field for field in fields)
-
-
-@dataclass(frozen=True)
-class Scd1Changes(Facts, template="scd1/changes.sql.j2"):
-    """templates/scd1/changes.sql.j2: a batch of changes as one row per key."""
-
-    batch: Scd1Batch
-    """The rows of the batch."""
-    target: str
-    """The quoted name of the table."""
-    truncates: bool
-    """Whether a row may empty the table."""
-    tied: str | None
-    """The refusal of a row of the time at which the table is emptied; ``None`` if such a row is left out."""
-
-
-@dataclass(frozen=True)
-class Scd1Snapshot(Facts, template="scd1/snapshot.sql.j2"):
-    """templates/scd1/snapshot.sql.j2: a full extract compared with the table."""
-
-    batch: Scd1Batch
-    """The rows of the extract."""
+    batch: OneRow
+    """The rows of the extract, which end in the step "snapshot"."""
     guards: Guards
     """The limits of the extract."""
     target: str
@@ -187,6 +44,14 @@ class Scd1Snapshot(Facts, template="scd1/snapshot.sql.j2"):
     """Whether keys that are missing from the extract are removed, or flagged."""
     early: str | None
     """The refusal of an extract older than a row that it removes or flags; ``None`` without such rows or a time."""
+    named: str = ""
+    """The name of the last step; empty if the statement ends with it."""
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Return the steps after the snapshot, in order; each has a file of its name."""
+        limited = self.early is not None or self.guards.max_deleted is not None
+        return ("compared", *(("limited",) if limited else ()))
 
 
 @dataclass(frozen=True)
@@ -199,9 +64,9 @@ class Scd1Merge(Facts, template="scd1/merge.sql.j2"):
     """The session variables."""
     target: str
     """The quoted name of the table."""
-    batch: Scd1Batch
+    batch: OneRow
     """The rows of the batch, as in ``staging``."""
-    staging: Scd1Changes | Scd1Snapshot
+    staging: OneRow | Scd1Snapshot
     """The facts of its steps."""
     on: tuple[str, ...]
     """The conditions that join the stored rows (``t``) to the staged ones (``s``)."""
@@ -209,24 +74,19 @@ class Scd1Merge(Facts, template="scd1/merge.sql.j2"):
     """The quoted names of the columns that an insert writes, besides those of ``session.audit``."""
 
     @property
-    def reads_snapshot(self) -> bool:
-        """Whether the source is a full extract."""
-        return self.extract is not None
-
-    @property
     def extract(self) -> Scd1Snapshot | None:
         """Return the facts of the steps, if the source is a full extract."""
         return self.staging if isinstance(self.staging, Scd1Snapshot) else None
 
     @property
-    def truncates(self) -> bool:
-        """Whether a row may empty the table."""
-        return isinstance(self.staging, Scd1Changes) and self.staging.truncates
-
-    @property
     def removes_missing(self) -> bool:
         """Whether keys that are missing from a snapshot are removed, or flagged."""
         return self.extract is not None and self.extract.removes_missing
+
+    @property
+    def staged(self) -> Scd1Merge:
+        """Return the facts with a name for the last step."""
+        return replace(self, staging=replace(self.staging, named="staged"))
 
 
 @dataclass(frozen=True)
@@ -286,11 +146,11 @@ class Scd1(Pattern):
 
     def counts(self, source: Source) -> Scd1Counts | None:
         """Return the counts of a snapshot; for changes only a plan reads what is stored before the MERGE."""
-        return Scd1Counts.like(_merge(source)) if source.spec.reads_snapshot else None
+        return Scd1Counts.like(_merge(source).staged) if source.spec.reads_snapshot else None
 
     def plan(self, source: Source) -> Scd1Plan:
         """Return a view of the rows that would be written, a row per key."""
-        spec, merge = source.spec, _merge(source)
+        spec, merge = source.spec, _merge(source).staged
         batch = merge.batch
         shape = PlanShape(
             target=merge.target,
@@ -373,20 +233,14 @@ def _mark_problems(spec: Spec) -> Found:
 
 def _merge(source: Source) -> Scd1Merge:
     spec, target = source.spec, source.target
+    rows = source.read("extract", empty=refuse_empty(spec)) if spec.reads_snapshot else source.read("changes")
+    batch = OneRow.of(source, rows)
+    staging: OneRow | Scd1Snapshot = batch
     if spec.reads_snapshot:
-        rows = source.read("extract", empty=refuse_empty(spec))
-        batch = Scd1Batch.of(source, rows)
         removes = spec.deletes in {"remove", "mark"}
         what = "row that it flags as deleted" if batch.deleted else "row that it removes"
-        early = refuse_early(spec, what, "_scd_updated_at")
-        early_if_timed = early if removes and source.session.taken_at else None
-        staging: Scd1Changes | Scd1Snapshot = Scd1Snapshot(batch, Guards.of(source), target, removes, early_if_timed)
-    else:
-        rows = source.read("changes")
-        batch = Scd1Batch.of(source, rows)
-        tied = refuse_rows(spec, "conflict", "a row of the time at which the table is emptied", source.own_time)
-        taken = spec.conflicts == "any"
-        staging = Scd1Changes(batch, target, source.truncates, None if taken else tied)
+        early = refuse_early(spec, what, "_scd_updated_at") if removes and source.session.taken_at else None
+        staging = Scd1Snapshot(replace(batch, named="snapshot"), Guards.of(source), target, removes, early)
     return Scd1Merge(
         head=Head.of_feed(spec),
         session=source.session_of(rows),

@@ -582,7 +582,7 @@ def look_up(versions: Sequence[Version], at: Any, before_first: bool = False) ->
 
 
 def keep_first(table: dict[Key, Values], batch: Iterable[Change], meaning: Meaning) -> dict[Key, Values]:
-    """scd0: the first row of a key is kept. Deletes are ignored; rows without an order may not differ."""
+    """scd0: the first row of a key is kept. Deletes are ignored; rows of its place may not differ from it."""
     by_key: dict[Key, list[Change]] = defaultdict(list)
     for change in _usable((change for change in batch if not change.deleted), meaning):
         by_key[change.key].append(change)
@@ -591,8 +591,7 @@ def keep_first(table: dict[Key, Values], batch: Iterable[Change], meaning: Meani
         by_place: dict[tuple[Any, ...], list[Change]] = defaultdict(list)
         for change in group:
             by_place[(change.at, _rank(change.sequence))].append(change)
-        chosen = {place: _chosen(changes, meaning) for place, changes in by_place.items()}
-        result.setdefault(key, chosen[min(chosen)].values)
+        result.setdefault(key, _chosen(by_place[min(by_place)], meaning).values)
     return result
 
 

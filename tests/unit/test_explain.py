@@ -202,18 +202,21 @@ def test_steps_ignore_layout(path: Path) -> None:
 def test_steps_of_custom_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A step of a custom template has its own comment; the WHEN of a CASE is not a clause."""
     (tmp_path / "scd1").mkdir()
-    changes = (ROOT / "templates/scd1/changes.sql.j2").read_text().rstrip()
-    tail = ",\nextra AS (\n    -- What a reader\n    -- wants.\n    SELECT * FROM latest\n)\n"
-    (tmp_path / "scd1/changes.sql.j2").write_text(changes + tail)
     merge = (ROOT / "templates/scd1/merge.sql.j2").read_text()
-    guard = "w.deleted(batch) }} AND CASE WHEN t.`name` IS NULL THEN FALSE ELSE TRUE END"
-    assert "w.deleted(batch) }}" in merge
-    (tmp_path / "scd1/merge.sql.j2").write_text(merge.replace("w.deleted(batch) }}", guard))
+    steps, when = "{{ m.steps(ctx.staging) }}\n", "WHEN MATCHED AND s._scd_state IS NULL AND"
+    assert steps in merge and when in merge
+    extra = "extra AS (\n    -- What a reader\n    -- wants.\n    SELECT * FROM staged\n)\nSELECT * FROM extra\n"
+    merge = merge.replace(steps, "{{ m.steps(ctx.staged.staging) }}\n" + extra)
+    guard = f"{when} CASE WHEN t.`name` IS NULL THEN FALSE ELSE TRUE END AND"
+    (tmp_path / "scd1/merge.sql.j2").write_text(merge.replace(when, guard))
     status, out, _ = run(capsys, "explain", "specs/product_price.yml", "--verbose", "--templates", tmp_path)
     assert status == 0
     assert re.search(r"^  extra +What a reader wants\.$", out, re.MULTILINE)
     assert len(re.findall(r"^  WHEN ", out, re.MULTILINE)) == 3
-    assert "AND CASE WHEN t.`name` IS NULL THEN FALSE ELSE TRUE END THEN DELETE" in " ".join(out.split())
+    assert (
+        "AND CASE WHEN t.`name` IS NULL THEN FALSE ELSE TRUE END AND s._scd_at >= t.updated_at THEN DELETE"
+        in " ".join(out.split())
+    )
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int | str | None, str, str]:

@@ -98,6 +98,13 @@ history: {recorded: true}
 snapshot: {max_deleted: 0.5}
 table: {layout: split}
 """
+EVERY_STEP = """
+target: crm.t
+pattern: scd1
+source: {table: crm.s, effective_at: at, sets: given, delete_when: op = 'D', truncate_when: op = 'T'}
+keys: [id]
+columns: {id: int, name: string}
+"""
 SPECS = {
     "scd2/snapshot": STEPS_OF_EXTRACTS,  # every step, with the next one
     "scd2/snapshot in two parts": STEPS_OF_EXTRACTS.replace("fill", "ignore"),
@@ -108,7 +115,8 @@ SPECS = {
     "scd2/versions": VERSIONS,
     "scd2/join": JOIN,
     "scd1": CHANGES.replace("PATTERN", "scd1"),
-    "scd1 snapshot": SNAPSHOT.replace("PATTERN", "scd1"),
+    "scd1 snapshot": f"{SNAPSHOT}snapshot: {{max_deleted: 0.5}}".replace("PATTERN", "scd1"),
+    "one_row": EVERY_STEP,
     "scd0": CHANGES.replace("PATTERN", "scd0"),
 }
 
@@ -241,7 +249,9 @@ RENDERS: dict[str, Callable[[Compiler], Iterator[str]]] = {
     "scd1/counts.sql.j2": partial(of_counts, kind="scd1 snapshot"),
     "scd2/counts.sql.j2": partial(of_counts, kind="scd2"),
     "scd2/snapshot/reached.sql.j2": partial(of_files, kind="scd2/snapshot in two parts"),
-    "scd1/snapshot.sql.j2": partial(of_files, kind="scd1 snapshot"),
+    "scd1/snapshot/steps.sql.j2": partial(of_files, kind="scd1 snapshot"),
+    "scd1/snapshot/compared.sql.j2": partial(of_files, kind="scd1 snapshot"),
+    "scd1/snapshot/limited.sql.j2": partial(of_files, kind="scd1 snapshot"),
     "diagnose.sql.j2": partial(sent_by, explain_rule),
     "bad_values.sql.j2": partial(sent_by, lambda engine: bad_value(engine, spec_of("scd2"))),
     "source_types.sql.j2": partial(sent_by, check_times),

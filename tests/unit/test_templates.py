@@ -38,7 +38,7 @@ from scdgen.facts.state import State
 from scdgen.facts.views import Read
 from scdgen.model.registry import options_of
 from scdgen.model.rules import JOIN_STEPS, RECORDED_STEPS, STEPS
-from scdgen.patterns import scd1
+from scdgen.patterns.one_row import OneRow
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.scd2 import Ending, Scd2Merge
 from scdgen.patterns.scd2_changes import Scd2Changes
@@ -93,7 +93,7 @@ PARAMETERS: dict[str, Any] = {
     "read": Read,
     "checks": Checks,
     "shape": PlanShape,
-    "batch": scd1.Scd1Batch,
+    "batch": OneRow,
     "field": Field,
     "cast": SourceCast,
     "changes": Scd2Changes,
@@ -113,9 +113,8 @@ MACRO_FILES = {
     "_checks.sql.j2",
     "_macros.sql.j2",
     "_plan.sql.j2",
-    "scd1/_mark.sql.j2",
-    "scd1/_rows.sql.j2",
-    "scd1/_when.sql.j2",
+    "one_row/_pick.sql.j2",
+    "scd1/_order.sql.j2",
     "scd2/_recorded.sql.j2",
 }
 SAME_TYPE = {"list", "rejectattr", "selectattr"}  # filters that return elements of their input
@@ -254,6 +253,11 @@ def read(template: str, context: Any, source: str | None = None) -> Reader:
 def find_contexts() -> dict[str, Any]:
     """Template -> the type of its `ctx`, also of a part that others include or import with their context."""
     found: dict[str, Any] = dict(CONTEXTS)
+    for steps in [
+        name for name in CONTEXTS if name.endswith("/steps.sql.j2")
+    ]:  # it includes those of its folder by name
+        folder = steps.removesuffix("steps.sql.j2")
+        found |= {name: CONTEXTS[steps] for name in templates() if name.startswith(folder) and name not in MACRO_FILES}
     todo = list(found)
     while todo:
         name = todo.pop()
@@ -316,8 +320,8 @@ def test_step_names_are_reserved() -> None:
     """A step would hide a table with the same one-part name."""
     texts = [(ROOT / "templates" / name).read_text() for name in templates()]
     steps = {name for text in texts for name in re.findall(r"^(?:WITH )?(\w+) AS \($", text, re.MULTILINE)}
-    assert len(steps) > 20
-    assert steps - {"w", "life", "whole", "run", "ties"} <= STEPS | JOIN_STEPS | RECORDED_STEPS
+    steps |= {name.rsplit("/", 1)[1].partition(".")[0] for name in find_contexts() if name.startswith("one_row/")}
+    assert steps - {"w", "life", "whole", "run", "ties", "steps"} <= STEPS | JOIN_STEPS | RECORDED_STEPS
 
 
 @pytest.mark.verify
