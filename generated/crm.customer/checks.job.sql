@@ -31,15 +31,11 @@ neighbours AS (
 )
 SELECT CASE
     WHEN COUNT(*) > 0
-        THEN RAISE_ERROR(
-            '[SCDGEN_CHECKS] crm.customer: rows break '
-                || ARRAY_JOIN(
-                    ARRAY_SORT(
-                        COLLECT_SET(check_name || ' (' || broken_rows || COALESCE(', as ' || sample, '') || ')')
-                    ),
-                    ', '
-                )
-        )
+        THEN RAISE_ERROR('[SCDGEN_CHECKS] crm.customer: rows break '
+            || ARRAY_JOIN(
+                ARRAY_SORT(COLLECT_SET(check_name || ' (' || broken_rows || COALESCE(', as ' || sample, '') || ')')),
+                ', '
+            ))
     ELSE 'every check holds'
 END AS result
 FROM (
@@ -48,8 +44,7 @@ FROM (
         COUNT(*) AS broken_rows,
         MIN(TO_JSON(STRUCT(t.id, CAST(t.valid_from AS STRING) AS valid_from))) AS sample
     FROM neighbours AS t
-        LATERAL VIEW STACK(
-            8,
+        LATERAL VIEW STACK(8,
             -- at most one open version per key.
             'one_current', _scd_one_current,
             -- no version begins before the one before it has ended.

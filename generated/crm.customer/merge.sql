@@ -1,14 +1,14 @@
 -- crm.customer
--- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
--- removes redundant ones. A change that repeats the values before it opens no version; one at the start of a stored
--- version replaces its values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key
--- or time is NULL, rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch
--- changes nothing.
+-- Merges a batch of changes into the history of their keys; other keys stay as they are.
+-- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
+-- Rows that change nothing: open no version.
+-- Deletes: none.
+-- Stops if: a key or time is NULL, rows of one key and time differ, or an earlier row arrives during the run.
+-- The same rows again: change nothing.
 -- Generated from specs/customer.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this, so that Delta skips their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
-
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_updates);
 
 MERGE INTO crm.customer AS t USING (
@@ -16,19 +16,16 @@ MERGE INTO crm.customer AS t USING (
         -- The source's rows, with the target's column names and types.
         SELECT
             CAST(id AS INT) AS id,
-            CAST(name AS STRING) AS name,
-            CAST(address AS STRING) AS address,
+            STRUCT(CAST(name AS STRING) AS name, CAST(address AS STRING) AS address) AS _scd_state,
             CAST(changed_at AS TIMESTAMP) AS _scd_at
         FROM crm.customer_updates
     ),
     changes AS (
-        -- A row that breaks a rule stops the statement, as does a session that would read values differently.
-        -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
-        SELECT *
+        -- One row per key and time. A row that breaks a rule stops the statement.
+        SELECT id, _scd_at, MIN(_scd_state) AS _scd_state
         FROM source_rows
-            LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
-        WHERE CASE
-            WHEN NOT _scd_kept THEN FALSE
+        GROUP BY id, _scd_at
+        HAVING CASE
             WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
                 THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer: needs ANSI mode and TIMESTAMP_LTZ')
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
@@ -37,78 +34,62 @@ MERGE INTO crm.customer AS t USING (
             WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
                 THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer: a time is not in the years 1 to 9999')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer: changed_at is NULL')
+            WHEN MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state)
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] crm.customer: two different rows of one key and time: '
+                    || TO_JSON(STRUCT(id, _scd_at)))
             WHEN _scd_at >= _scd_batch_from THEN TRUE
             ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer: the source changed during the run')
         END
     ),
-    timeline AS (
-        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that a change can affect.
-        SELECT id, name, address, _scd_at, FALSE AS _scd_deleted, NULL AS _scd_until, 1 AS _scd_rank
-        FROM changes
-        UNION ALL
-        SELECT t.id, t.name, t.address, _scd_at, _scd_deleted, t.valid_to, _scd_rank
+    stored AS (
+        -- The versions that a change can affect. The bound of the whole batch is a constant, by which Delta skips files.
+        SELECT t.id, t.valid_from AS _scd_from, t.valid_to AS _scd_until, STRUCT(t.name, t.address) AS _scd_state
         FROM crm.customer AS t
         LEFT SEMI JOIN changes AS c ON t.id = c.id AND (t.valid_to IS NULL OR t.valid_to >= c._scd_at)
-            LATERAL VIEW STACK(2, t.valid_from, FALSE, 2, t.valid_to, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank
-        -- The bound of the whole batch is a constant, by which Delta skips files.
-        WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from) AND _scd_at IS NOT NULL
-        DISTRIBUTE BY id -- of the whole UNION: one shuffle serves every window
-    ),
-    ranked AS (
-        -- At one key and time, a change takes precedence over what is stored.
-        SELECT
-            *,
-            ROW_NUMBER() OVER same_time AS _scd_row,
-            STRUCT(name, address) <=> FIRST_VALUE(STRUCT(name, address)) OVER same_time AS _scd_agrees,
-            FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(name, address, _scd_until AS _scd_next) END)
-                IGNORE NULLS OVER (PARTITION BY id, _scd_at) AS _scd_stored
-        FROM timeline
-        WINDOW same_time AS (PARTITION BY id, _scd_at ORDER BY _scd_rank)
+        WHERE t.valid_to IS NULL OR t.valid_to >= _scd_batch_from
     ),
     events AS (
-        -- One event per key and time; two changes that contradict each other stop the statement.
+        -- The state of a key from a time on, NULL for none: a change (rank 1), or the start (2) or end (3) of a version.
+        SELECT id, _scd_at, _scd_state, NULL AS _scd_stored, 1 AS _scd_rank
+        FROM changes
+        UNION ALL
+        SELECT v.id, e._scd_at, e._scd_state, e._scd_stored, e._scd_rank
+        FROM stored AS v
+            LATERAL VIEW STACK(2,
+                v._scd_from, v._scd_state, STRUCT(v._scd_state, v._scd_until), 2,
+                v._scd_until, NULL, NULL, 3
+            ) e AS _scd_at, _scd_state, _scd_stored, _scd_rank
+        WHERE e._scd_at IS NOT NULL
+        DISTRIBUTE BY id -- of the whole UNION: one shuffle serves every step
+    ),
+    states AS (
+        -- At one key and time a change takes precedence over what is stored.
+        SELECT id, _scd_at, MIN_BY(_scd_state, _scd_rank) AS _scd_state, MAX(_scd_stored) AS _scd_stored
+        FROM events
+        GROUP BY id, _scd_at
+    ),
+    starts AS (
         -- An event opens a version unless it is a delete or repeats the state before it.
-        SELECT
-            *,
-            NOT _scd_deleted
-                AND NOT (STRUCT(_scd_deleted, name, address) <=> LAG(STRUCT(_scd_deleted, name, address)) OVER by_key)
-                AS _scd_opens
-        FROM ranked
-        WHERE CASE
-            WHEN _scd_row = 1 THEN TRUE
-            WHEN _scd_rank > 1 OR _scd_agrees THEN FALSE
-            ELSE RAISE_ERROR(
-                '[SCDGEN_CONFLICT] crm.customer: two different rows of one key and time: '
-                    || TO_JSON(STRUCT(id, _scd_at))
-            )
-        END
+        SELECT *, _scd_state IS NOT NULL AND _scd_state IS DISTINCT FROM LAG(_scd_state) OVER by_key AS _scd_opens
+        FROM states
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
     ),
-    staged AS (
-        -- A version ends at the next start or delete, exclusive. A NULL action means nothing to write.
-        SELECT
-            LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
-                IGNORE NULLS OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_next,
-            CASE
-                WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
-                WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
-                WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(name, address, _scd_next))
-                    THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
-            END AS _scd_action,
-            id,
-            name,
-            address,
-            _scd_at AS valid_from,
-            _scd_next AS valid_to,
-            _scd_next IS NULL AS is_current
-        FROM events
+    versions AS (
+        -- A version lasts until the next start or delete of its key, exclusive.
+        SELECT *, LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_at, NULL)) IGNORE NULLS OVER by_key AS _scd_until
+        FROM starts
+        WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
     )
-    SELECT * FROM staged WHERE _scd_action IS NOT NULL
+    -- What differs from what is stored.
+    SELECT
+        id, _scd_state.*, _scd_at AS valid_from, _scd_until AS valid_to, _scd_until IS NULL AS is_current, _scd_opens
+    FROM versions
+    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_until) END
 ) AS s
     -- A key and a start identify a version; the rest lets Delta skip files.
     ON t.id = s.id AND t.valid_from = s.valid_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
 -- Redundant: the version before it now has the same values.
-WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
+WHEN MATCHED AND NOT s._scd_opens THEN DELETE
 -- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN UPDATE SET name = s.name, address = s.address, valid_to = s.valid_to, is_current = s.is_current
 -- A version that is not stored yet.

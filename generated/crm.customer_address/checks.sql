@@ -29,13 +29,9 @@ neighbours AS (
     FROM judged AS t
     WINDOW by_key AS (PARTITION BY t.id ORDER BY t.start_date, t.end_date)
 )
-SELECT
-    p.check_name,
-    COUNT(*) AS broken_rows,
-    MIN(TO_JSON(STRUCT(t.id, t.start_date))) AS sample
+SELECT p.check_name, COUNT(*) AS broken_rows, MIN(TO_JSON(STRUCT(t.id, t.start_date))) AS sample
 FROM neighbours AS t
-    LATERAL VIEW STACK(
-        8,
+    LATERAL VIEW STACK(8,
         -- at most one open version per key.
         'one_current', _scd_one_current,
         -- no version begins before the one before it has ended.

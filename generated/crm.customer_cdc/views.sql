@@ -10,7 +10,7 @@ END;
 
 -- The open versions.
 CREATE OR REPLACE VIEW crm.customer_cdc_current AS
-SELECT company, customer_no, name, city, valid_from, valid_to, is_current, action
+SELECT company, customer_no, name, city, valid_from, valid_to, is_current, action, lsn
 FROM crm.customer_cdc AS t
 WHERE t.is_current;
 
@@ -18,6 +18,6 @@ WHERE t.is_current;
 CREATE OR REPLACE FUNCTION crm.customer_cdc_as_of (at TIMESTAMP)
 RETURNS TABLE
 RETURN
-SELECT company, customer_no, name, city, valid_from, valid_to, is_current, action
+SELECT company, customer_no, name, city, valid_from, valid_to, is_current, action, lsn
 FROM crm.customer_cdc AS t
 WHERE t.valid_from <= at AND (t.valid_to IS NULL OR t.valid_to > at);

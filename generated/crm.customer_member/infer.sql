@@ -8,9 +8,7 @@
 MERGE INTO crm.customer_member AS t USING (
     WITH source_rows AS (
         -- Keys and times of the facts, in the types of the table.
-        SELECT
-            CAST(f.customer_id AS INT) AS id,
-            CAST(f.ordered_at AS TIMESTAMP) AS _scd_at
+        SELECT CAST(f.customer_id AS INT) AS id, CAST(f.ordered_at AS TIMESTAMP) AS _scd_at
         FROM sales.orders AS f
     ),
     versions AS (

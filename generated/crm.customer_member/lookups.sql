@@ -13,9 +13,7 @@ LEFT JOIN crm.customer_member AS d
     ON d.id = f.customer_id AND d.valid_from <= f.ordered_at AND (d.valid_to IS NULL OR d.valid_to > f.ordered_at)
 CROSS JOIN (
     -- The unknown member, in one row even if it is missing.
-    SELECT
-        ANY_VALUE(t.customer_sk) AS customer_sk,
-        ANY_VALUE(t.segment) AS segment
+    SELECT ANY_VALUE(t.customer_sk) AS customer_sk, ANY_VALUE(t.segment) AS segment
     FROM crm.customer_member AS t
     WHERE t.id = -1
 ) AS u;

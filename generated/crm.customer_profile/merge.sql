@@ -1,13 +1,16 @@
 -- crm.customer_profile: Customers with their address and their segment, from the histories of both
--- Joins the histories of crm.customer and crm.customer_segment: from each time at which one of them changes to the
--- next, the versions that are valid then. The result replaces the stored history of these keys. Equal neighbours become
--- one version. An end at which no other row starts is a delete; other keys stay as they are. Stops and writes nothing
--- if a version has no key, no start or no time between its start and its end, or two versions of a table are valid at a
--- time and differ. The same source again changes nothing.
+-- Joins the histories of several tables: a version holds from one change of any of them to the next.
+-- Tables: crm.customer, crm.customer_segment.
+-- Stored versions: are removed if the source has no version with their start.
+-- Rows that change nothing: equal neighbours are one version.
+-- Deletes: a gap between two rows is a delete.
+-- Stops if: a version has no key, no start or no time between its start and its end, or two versions of a table are
+-- valid at a time and differ.
+-- The same rows again: change nothing.
 -- Generated from specs/customer_profile.yml. To change it, edit the spec and run `scdgen generate`.
 
+-- To run with another value of since, set it yourself, and leave out the statement that sets it here.
 DECLARE OR REPLACE VARIABLE since TIMESTAMP;
-
 SET VARIABLE since = CAST(NULL AS TIMESTAMP);
 
 MERGE INTO crm.customer_profile AS t USING (
@@ -31,44 +34,39 @@ MERGE INTO crm.customer_profile AS t USING (
     ),
     periods AS (
         -- The key and the period of each of these versions.
-        SELECT 'customer' AS _scd_table, _scd_key_1, _scd_from, _scd_until
+        SELECT 'customer' AS _scd_table, _scd_key_1 AS id, _scd_from, _scd_until
         FROM customer
         UNION ALL
-        SELECT 'segment' AS _scd_table, _scd_key_1, _scd_from, _scd_until
+        SELECT 'segment' AS _scd_table, _scd_key_1 AS id, _scd_from, _scd_until
         FROM segment
     ),
     changed AS (
         -- Keys with a version that starts or ends at or after source.changed_since.
-        SELECT DISTINCT _scd_key_1
+        SELECT DISTINCT id
         FROM periods
-        WHERE _scd_from >= CAST(session.since AS TIMESTAMP) OR _scd_until >= CAST(session.since AS TIMESTAMP)
+        WHERE _scd_from >= session.since OR _scd_until >= session.since
     ),
     boundaries AS (
-        -- Each start and each end is a boundary. A version that breaks a rule stops the statement, as does a
-        -- session that would read values differently.
+        -- Each start and each end of a version.
+        -- A version that breaks a rule stops the statement, as does a session that would read values differently.
         SELECT id, _scd_at
         FROM (
             SELECT *
             FROM periods AS p
-            WHERE CAST(session.since AS TIMESTAMP) IS NULL
-                OR EXISTS (SELECT * FROM changed AS c WHERE p._scd_key_1 <=> c._scd_key_1)
+            WHERE session.since IS NULL OR EXISTS (SELECT * FROM changed AS c WHERE p.id <=> c.id)
         )
-            LATERAL VIEW STACK(2, _scd_key_1, _scd_from, _scd_key_1, _scd_until) b AS id, _scd_at
+            LATERAL VIEW EXPLODE(ARRAY(_scd_from, _scd_until)) b AS _scd_at
         WHERE CASE
             WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
                 THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_profile: needs ANSI mode and TIMESTAMP_LTZ')
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_profile: run SET TIME ZONE \'UTC\' first')
             WHEN id IS NULL
-                THEN RAISE_ERROR(
-                    '[SCDGEN_NULL_KEY] crm.customer_profile: a joined version has no key: '
-                        || TO_JSON(STRUCT(id, _scd_table, _scd_from, _scd_until))
-                )
+                THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_profile: a joined version has no key: '
+                    || TO_JSON(STRUCT(id, _scd_table, _scd_from, _scd_until)))
             WHEN _scd_from IS NULL
-                THEN RAISE_ERROR(
-                    '[SCDGEN_NULL_TIME] crm.customer_profile: a joined version has no start: '
-                        || TO_JSON(STRUCT(id, _scd_table, _scd_from, _scd_until))
-                )
+                THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_profile: a joined version has no start: '
+                    || TO_JSON(STRUCT(id, _scd_table, _scd_from, _scd_until)))
             WHEN _scd_until <= _scd_from
                 THEN RAISE_ERROR(
                     '[SCDGEN_END_BEFORE_START] crm.customer_profile: a joined version does not end after its start: '
@@ -76,24 +74,29 @@ MERGE INTO crm.customer_profile AS t USING (
                 )
             ELSE _scd_at IS NOT NULL
         END
-        DISTRIBUTE BY id -- one shuffle serves the DISTINCT, the window and the joins
+        DISTRIBUTE BY id -- one shuffle serves all steps until the versions
     ),
     spans AS (
         -- From each boundary of a key to the next: no version of any table starts or ends in between.
         SELECT id, _scd_at, LEAD(_scd_at) OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_until
-        FROM (SELECT DISTINCT id, _scd_at FROM boundaries)
+        FROM boundaries
+        GROUP BY id, _scd_at
     ),
-    given AS (
-        -- Each span with the version of each table that is valid in it, and with the target's column names and types.
+    source_rows AS (
+        -- Each span with the version of each table that is valid in it, with the target's column names and types.
+        -- Without one of the first table it is no row; an INNER JOIN could drop a NULL key before its rule.
         SELECT
             spans.id,
-            CAST(customer.name AS STRING) AS name,
-            CAST(customer.address AS STRING) AS address,
-            CAST(segment.segment AS STRING) AS segment,
+            STRUCT(
+                CAST(customer.name AS STRING) AS name,
+                CAST(customer.address AS STRING) AS address,
+                CAST(segment.segment AS STRING) AS segment
+            ) AS _scd_state,
             spans._scd_at,
-            spans._scd_until
+            spans._scd_until,
+            customer._scd_from IS NOT NULL AS _scd_exists
         FROM spans
-        INNER JOIN customer
+        LEFT JOIN customer
             ON spans.id = customer._scd_key_1
                 AND spans._scd_at >= customer._scd_from
                 AND (customer._scd_until IS NULL OR spans._scd_at < customer._scd_until)
@@ -102,96 +105,70 @@ MERGE INTO crm.customer_profile AS t USING (
                 AND spans._scd_at >= segment._scd_from
                 AND (segment._scd_until IS NULL OR spans._scd_at < segment._scd_until)
     ),
-    neighbours AS (
-        -- Each row with the previous and the last row of its key.
-        SELECT
-            *,
-            LAG(STRUCT(name, address, segment, _scd_until, _scd_at)) OVER by_key AS _scd_before,
-            LAST_VALUE(STRUCT(_scd_until)) OVER whole_key AS _scd_last
-        FROM given
-        WINDOW
-            by_key AS (PARTITION BY id ORDER BY _scd_at),
-            whole_key AS (PARTITION BY id ORDER BY _scd_at ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
-    ),
-    timeline AS (
-        -- The rows that begin a version: a copy does not, nor does an equal neighbour without a gap.
-        -- Rows that contradict each other stop the statement.
-        SELECT *
-        FROM neighbours
-        WHERE CASE
-            WHEN _scd_before IS NULL THEN TRUE
-            WHEN _scd_before <=> STRUCT(name, address, segment, _scd_until, _scd_at) THEN FALSE
-            WHEN _scd_before._scd_at = _scd_at
-                THEN RAISE_ERROR(
-                    '[SCDGEN_CONFLICT] crm.customer_profile: two different rows of one key and time: '
-                        || TO_JSON(STRUCT(id, _scd_at))
-                )
-            ELSE NOT (
-                STRUCT(name, address, segment, _scd_at) <=> STRUCT(
-                    _scd_before.name,
-                    _scd_before.address,
-                    _scd_before.segment,
-                    _scd_before._scd_until AS _scd_at
-                )
-            )
+    given AS (
+        -- One row per key and start: copies of a row count once. A row that breaks a rule stops the statement.
+        SELECT id, _scd_at, MIN(_scd_until) AS _scd_until, MIN(_scd_state) AS _scd_state
+        FROM source_rows
+        GROUP BY id, _scd_at
+        HAVING CASE
+            WHEN NOT BOOL_OR(_scd_exists) THEN FALSE
+            WHEN MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state)
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] crm.customer_profile: two different rows of one key and time: '
+                    || TO_JSON(STRUCT(id, _scd_at)))
+            ELSE TRUE
         END
     ),
-    folded AS (
-        -- From the last row of a version, before the next begins: its end.
+    neighbours AS (
+        -- Each row with the one before it.
+        SELECT *, LAG(STRUCT(_scd_state, _scd_until)) OVER by_key AS _scd_before
+        FROM given
+        WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
+    ),
+    runs AS (
+        -- Numbers the versions: a row that has the values of the one before it, and starts where it ends, begins none.
+        SELECT
+            *,
+            COUNT_IF(
+                _scd_state IS DISTINCT FROM _scd_before._scd_state OR _scd_at IS DISTINCT FROM _scd_before._scd_until
+            ) OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_run
+        FROM neighbours
+    ),
+    versions AS (
+        -- A version begins with its first row, and ends with its last one.
         SELECT
             id,
-            name,
-            address,
-            segment,
-            _scd_at,
-            LEAD(_scd_before._scd_until, 1, _scd_last._scd_until) OVER by_key AS _scd_until
-        FROM timeline
-        WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
+            MIN_BY(_scd_state, _scd_at) AS _scd_state,
+            MIN(_scd_at) AS _scd_at,
+            MAX_BY(_scd_until, _scd_at) AS _scd_until
+        FROM runs
+        GROUP BY id, _scd_run
     ),
     stored AS (
         -- The stored versions of the changed keys of the first table.
-        -- Asking "given" would join all tables twice.
         SELECT
             t.id,
             t.valid_from AS _scd_at,
-            STRUCT(t.name, t.address, t.segment, t.valid_to AS _scd_until) AS _scd_stored
+            STRUCT(STRUCT(t.name, t.address, t.segment) AS _scd_state, t.valid_to AS _scd_until) AS _scd_stored
         FROM crm.customer_profile AS t
         LEFT SEMI JOIN customer AS g ON t.id = g._scd_key_1
-        WHERE CAST(session.since AS TIMESTAMP) IS NULL OR EXISTS (SELECT * FROM changed AS c WHERE t.id = c._scd_key_1)
-    ),
-    staged AS (
-        -- Every version of these keys, given or stored; the action is NULL if the stored version is already right.
-        SELECT
-            CASE
-                WHEN _scd_stored IS NULL THEN 'open'
-                WHEN _scd_given._scd_at IS NULL THEN 'fold'
-                WHEN NOT (_scd_stored <=> STRUCT(name, address, segment, _scd_until))
-                    THEN IF(_scd_stored._scd_until IS NULL AND _scd_until IS NOT NULL, 'close', 'correct')
-            END AS _scd_action,
-            id,
-            name,
-            address,
-            segment,
-            _scd_at AS valid_from,
-            _scd_until AS valid_to,
-            _scd_until IS NULL AS is_current
-        FROM folded AS _scd_given
-        FULL OUTER JOIN stored USING (id, _scd_at)
+        WHERE session.since IS NULL OR EXISTS (SELECT * FROM changed AS c WHERE t.id = c.id)
     )
-    SELECT * FROM staged WHERE _scd_action IS NOT NULL
+    -- What differs from what is stored.
+    SELECT
+        id, _scd_state.*, _scd_at AS valid_from, _scd_until AS valid_to, _scd_until IS NULL AS is_current,
+        _scd_state IS NOT NULL AS _scd_opens
+    FROM versions
+    FULL OUTER JOIN stored USING (id, _scd_at)
+    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_state IS NOT NULL THEN STRUCT(_scd_state, _scd_until) END
 ) AS s
     -- A key and a start identify a version.
     ON t.id = s.id AND t.valid_from = s.valid_from
 -- The source has no version with this start.
-WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
+WHEN MATCHED AND NOT s._scd_opens THEN DELETE
 -- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN
     UPDATE SET
-        name = s.name,
-        address = s.address,
-        segment = s.segment,
-        valid_to = s.valid_to,
-        is_current = s.is_current
+        name = s.name, address = s.address, segment = s.segment, valid_to = s.valid_to, is_current = s.is_current
 -- A version that is not stored yet.
 WHEN NOT MATCHED THEN
     INSERT (id, name, address, segment, valid_from, valid_to, is_current)

@@ -8,66 +8,52 @@ MERGE INTO crm.first_contact AS t USING (
         -- The source's rows, with the target's column names and types.
         SELECT
             CAST(customer_id AS INT) AS customer_id,
-            CAST(channel AS STRING) AS channel,
-            CAST(campaign AS STRING) AS campaign,
-            CAST(contacted_at AS TIMESTAMP) AS contacted_at,
+            STRUCT(
+                CAST(channel AS STRING) AS channel,
+                CAST(campaign AS STRING) AS campaign,
+                CAST(contacted_at AS TIMESTAMP) AS contacted_at
+            ) AS _scd_state,
             CAST(contacted_at AS TIMESTAMP) AS _scd_at,
             contact_id AS _scd_sequence_1
         FROM crm.contacts
     ),
     changes AS (
-        -- A row that breaks a rule stops the statement, as does a session that would read values differently.
-        -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
-        SELECT *
-        FROM source_rows
-            LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
-        WHERE CASE
-            WHEN NOT _scd_kept THEN FALSE
+        -- One row per key, time and sequence. A row that breaks a rule stops the statement.
+        SELECT
+            customer_id,
+            _scd_at,
+            _scd_sequence_1,
+            MIN(_scd_state) AS _scd_state,
+            MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state) AS _scd_differs
+        FROM (SELECT * FROM source_rows DISTRIBUTE BY customer_id) -- one shuffle serves every step
+        GROUP BY customer_id, _scd_at, _scd_sequence_1
+        HAVING CASE
             WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
                 THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.first_contact: needs ANSI mode and TIMESTAMP_LTZ')
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.first_contact: run SET TIME ZONE \'UTC\' first')
+            WHEN COUNT(*) = 0 THEN FALSE -- never: only an aggregate cannot be tested on rows that the source leaves out
             WHEN customer_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.first_contact: customer_id is NULL')
-            WHEN YEAR(LEAST(_scd_at, contacted_at)) < 1 OR YEAR(GREATEST(_scd_at, contacted_at)) > 9999
+            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
                 THEN RAISE_ERROR('[SCDGEN_YEAR] crm.first_contact: a time is not in the years 1 to 9999')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.first_contact: contacted_at is NULL')
             ELSE TRUE
         END
-    ),
-    ranked AS (
-        -- The rows of each key, the first one first.
-        SELECT
-            *,
-            STRUCT(channel, campaign, contacted_at)
-                <=> FIRST_VALUE(STRUCT(channel, campaign, contacted_at)) OVER ties
-                AS _scd_agrees,
-            ROW_NUMBER() OVER by_key AS _scd_row
-        FROM changes
-        WINDOW
-            by_key AS (PARTITION BY customer_id ORDER BY _scd_at, _scd_sequence_1),
-            ties AS (
-                PARTITION BY customer_id
-                ORDER BY _scd_at, _scd_sequence_1
-                RANGE BETWEEN CURRENT ROW AND CURRENT ROW
-            )
-    ),
-    staged AS (
-        -- The first row of each key; two rows that contradict each other stop the statement.
-        SELECT customer_id, channel, campaign, contacted_at
-        FROM ranked
-        WHERE CASE
-            WHEN _scd_agrees THEN _scd_row = 1
-            ELSE RAISE_ERROR(
-                '[SCDGEN_CONFLICT] crm.first_contact: two different rows of one key and time: '
-                    || TO_JSON(STRUCT(customer_id, _scd_at))
-            )
-        END
     )
-    SELECT * FROM staged
+    -- The oldest row of each key; one that ties with it and differs stops the statement.
+    SELECT customer_id, MIN_BY(_scd_state, STRUCT(_scd_at, _scd_sequence_1)) AS _scd_state
+    FROM changes
+    GROUP BY customer_id
+    HAVING CASE
+        WHEN MIN_BY(_scd_differs, STRUCT(_scd_at, _scd_sequence_1))
+            THEN RAISE_ERROR('[SCDGEN_CONFLICT] crm.first_contact: two different rows of one key and time: '
+                || TO_JSON(STRUCT(customer_id, MIN(_scd_at) FILTER (WHERE _scd_differs) AS _scd_at)))
+        ELSE TRUE
+    END
 ) AS s
     -- A key identifies a row.
     ON t.customer_id = s.customer_id
 -- A new key.
 WHEN NOT MATCHED THEN
     INSERT (customer_id, channel, campaign, contacted_at)
-    VALUES (s.customer_id, s.channel, s.campaign, s.contacted_at);
+    VALUES (s.customer_id, s._scd_state.channel, s._scd_state.campaign, s._scd_state.contacted_at);

@@ -42,13 +42,9 @@ neighbours AS (
     FROM judged AS t
     WINDOW by_key AS (PARTITION BY t.region, t.customer_no ORDER BY t.start_date, t.end_date)
 )
-SELECT
-    p.check_name,
-    COUNT(*) AS broken_rows,
-    MIN(TO_JSON(STRUCT(t.region, t.customer_no, t.start_date))) AS sample
+SELECT p.check_name, COUNT(*) AS broken_rows, MIN(TO_JSON(STRUCT(t.region, t.customer_no, t.start_date))) AS sample
 FROM neighbours AS t
-    LATERAL VIEW STACK(
-        9,
+    LATERAL VIEW STACK(9,
         -- at most one open version per key.
         'one_current', _scd_one_current,
         -- no version begins before the one before it has ended.

@@ -1,9 +1,10 @@
 -- dwh.dim_customer: Customer dimension; a change of address or date of birth opens a version, a change of name does not
--- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
--- removes redundant ones. A change that repeats the values before it opens no version; one at the start of a stored
--- version replaces its values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key
--- or time is NULL, rows of one key, time and sequence differ, or an earlier row arrives during the run. Repeating the
--- last batch changes nothing, except that a late row sets its untracked columns again.
+-- Merges a batch of changes into the history of their keys; other keys stay as they are.
+-- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
+-- Rows that change nothing: open no version.
+-- Deletes: none.
+-- Stops if: a key or time is NULL, rows of one key, time and sequence differ, or an earlier row arrives during the run.
+-- The same rows again: change nothing, except that a late row sets its untracked columns again.
 -- Generated from specs/dim_design.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this, so that Delta skips their files.
@@ -11,7 +12,6 @@ DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
 
 -- The partitions of the batch's keys. Delta skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
-
 SET VARIABLE (_scd_batch_from, _scd_partitions_1) = (
     WITH source_query AS (
         SELECT c.region, c.customer_no, c.full_name, c.street, c.birth_date, c.changed_on, c.change_no
@@ -29,24 +29,32 @@ MERGE INTO dwh.dim_customer AS t USING (
     ),
     source_rows AS (
         -- The source's rows, with the target's column names and types.
+        -- A partition reads an empty text back as NULL, so that it is NULL here, too.
         SELECT
             NULLIF(CAST(region AS STRING), '') AS region,
             CAST(customer_no AS STRING) AS customer_no,
-            CAST(full_name AS STRING) AS name,
-            CAST(street AS STRING) AS address,
-            CAST(birth_date AS DATE) AS birth_date,
+            STRUCT(CAST(street AS STRING) AS address, CAST(birth_date AS DATE) AS birth_date) AS _scd_state,
+            STRUCT(CAST(full_name AS STRING) AS name) AS _scd_rest,
             CAST(changed_on AS DATE) AS _scd_at,
             change_no AS _scd_sequence_1
         FROM source_query
     ),
-    changes AS (
-        -- A row that breaks a rule stops the statement, as does a session that would read values differently.
-        -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
-        SELECT *
+    ranked AS (
+        -- At one key and time the greatest change_no wins.
+        SELECT *, RANK() OVER (PARTITION BY region, customer_no, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_place
         FROM source_rows
-            LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
-        WHERE CASE
-            WHEN NOT _scd_kept THEN FALSE
+    ),
+    changes AS (
+        -- One row per key and time, of those with the greatest change_no. A row that breaks a rule stops the statement.
+        SELECT
+            region,
+            customer_no,
+            _scd_at,
+            MIN(_scd_state) FILTER (WHERE _scd_place = 1) AS _scd_state,
+            MIN(_scd_rest) FILTER (WHERE _scd_place = 1) AS _scd_rest
+        FROM ranked
+        GROUP BY region, customer_no, _scd_at
+        HAVING CASE
             WHEN TYPEOF(COALESCE(1, '')) = 'string'
                 THEN RAISE_ERROR('[SCDGEN_SETTINGS] dwh.dim_customer: needs ANSI mode')
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
@@ -54,140 +62,117 @@ MERGE INTO dwh.dim_customer AS t USING (
             WHEN region IS NULL
                 THEN RAISE_ERROR('[SCDGEN_NULL_KEY] dwh.dim_customer: region is NULL, or \'\' in a partition')
             WHEN customer_no IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] dwh.dim_customer: customer_no is NULL')
-            WHEN YEAR(LEAST(_scd_at, birth_date)) < 1 OR YEAR(GREATEST(_scd_at, birth_date)) > 9999
+            WHEN BOOL_OR(
+                YEAR(LEAST(_scd_at, _scd_state.birth_date)) < 1
+                    OR YEAR(GREATEST(_scd_at, _scd_state.birth_date)) > 9999
+            )
                 THEN RAISE_ERROR('[SCDGEN_YEAR] dwh.dim_customer: a time is not in the years 1 to 9999')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] dwh.dim_customer: changed_on is NULL')
             WHEN _scd_at >= DATE '9999-12-31'
                 THEN RAISE_ERROR('[SCDGEN_NULL_TIME] dwh.dim_customer: changed_on is not before the open end')
-            WHEN _scd_at - INTERVAL '1' DAY >= _scd_batch_from AND ARRAY_CONTAINS(_scd_partitions_1, region) THEN TRUE
+            WHEN MIN(_scd_state) FILTER (WHERE _scd_place = 1)
+                IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_place = 1)
+                OR MIN(_scd_rest) FILTER (WHERE _scd_place = 1)
+                    IS DISTINCT FROM MAX(_scd_rest) FILTER (WHERE _scd_place = 1)
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] dwh.dim_customer: two different rows of one key and time: '
+                    || TO_JSON(STRUCT(region, customer_no, _scd_at)))
+            WHEN _scd_at - INTERVAL '1' DAY >= _scd_batch_from AND BOOL_AND(ARRAY_CONTAINS(_scd_partitions_1, region))
+                THEN TRUE
             ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] dwh.dim_customer: the source changed during the run')
         END
     ),
-    timeline AS (
-        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that a change can affect.
-        SELECT
-            region,
-            customer_no,
-            name,
-            address,
-            birth_date,
-            _scd_at,
-            FALSE AS _scd_deleted,
-            _scd_sequence_1,
-            NULL AS _scd_until,
-            1 AS _scd_rank
-        FROM changes
-        UNION ALL
+    stored AS (
+        -- The versions that a change can affect. The bound of the whole batch is a constant, by which Delta skips files.
         SELECT
             t.region,
             t.customer_no,
-            t.name,
-            t.address,
-            t.birth_date,
-            _scd_at,
-            _scd_deleted,
-            NULL,
-            NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY,
-            _scd_rank
+            t.start_date AS _scd_from,
+            NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY AS _scd_until,
+            STRUCT(t.address, t.birth_date) AS _scd_state,
+            STRUCT(t.name) AS _scd_rest
         FROM dwh.dim_customer AS t
         LEFT SEMI JOIN changes AS c
             ON t.region = c.region AND t.customer_no = c.customer_no AND t.end_date >= c._scd_at - INTERVAL '1' DAY
-            LATERAL VIEW STACK(
-                2,
-                t.start_date, FALSE, 2,
-                NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY, TRUE, 3
-            ) p AS _scd_at, _scd_deleted, _scd_rank
-        -- The bound of the whole batch is a constant, by which Delta skips files.
-        WHERE t.end_date >= _scd_batch_from AND ARRAY_CONTAINS(_scd_partitions_1, t.region) AND _scd_at IS NOT NULL
-        DISTRIBUTE BY region, customer_no -- of the whole UNION: one shuffle serves every window
-    ),
-    ranked AS (
-        -- At one key and time, a change takes precedence over what is stored; the greatest change_no wins.
-        SELECT
-            *,
-            ROW_NUMBER() OVER same_time AS _scd_row,
-            RANK() OVER same_time > 1
-                OR STRUCT(name, address, birth_date) <=> FIRST_VALUE(STRUCT(name, address, birth_date)) OVER same_time
-                AS _scd_agrees,
-            FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(name, address, birth_date, _scd_until AS _scd_next) END)
-                IGNORE NULLS OVER (PARTITION BY region, customer_no, _scd_at) AS _scd_stored
-        FROM timeline
-        WINDOW same_time AS (PARTITION BY region, customer_no, _scd_at ORDER BY _scd_rank ASC, _scd_sequence_1 DESC)
+        WHERE t.end_date >= _scd_batch_from AND ARRAY_CONTAINS(_scd_partitions_1, t.region)
     ),
     events AS (
-        -- One event per key and time; two changes that contradict each other stop the statement.
-        -- An event opens a version unless it is a delete or repeats the state before it.
+        -- The state of a key from a time on, NULL for none: a change (rank 1), or the start (2) or end (3) of a version.
+        SELECT region, customer_no, _scd_at, _scd_state, _scd_rest, NULL AS _scd_stored, 1 AS _scd_rank
+        FROM changes
+        UNION ALL
+        SELECT v.region, v.customer_no, e._scd_at, e._scd_state, e._scd_rest, e._scd_stored, e._scd_rank
+        FROM stored AS v
+            LATERAL VIEW STACK(2,
+                v._scd_from, v._scd_state, v._scd_rest, STRUCT(v._scd_state, v._scd_rest, v._scd_until), 2,
+                v._scd_until, NULL, NULL, NULL, 3
+            ) e AS _scd_at, _scd_state, _scd_rest, _scd_stored, _scd_rank
+        WHERE e._scd_at IS NOT NULL
+        DISTRIBUTE BY region, customer_no -- of the whole UNION: one shuffle serves every step
+    ),
+    states AS (
+        -- At one key and time a change takes precedence over what is stored.
         SELECT
-            *,
-            NOT _scd_deleted
-                AND NOT (
-                    STRUCT(_scd_deleted, address, birth_date)
-                        <=> LAG(STRUCT(_scd_deleted, address, birth_date)) OVER by_key
-                ) AS _scd_opens
-        FROM ranked
-        WHERE CASE
-            WHEN _scd_row = 1 THEN TRUE
-            WHEN _scd_agrees THEN FALSE
-            ELSE RAISE_ERROR(
-                '[SCDGEN_CONFLICT] dwh.dim_customer: two different rows of one key and time: '
-                    || TO_JSON(STRUCT(region, customer_no, _scd_at))
-            )
-        END
+            region,
+            customer_no,
+            _scd_at,
+            MIN_BY(_scd_state, _scd_rank) AS _scd_state,
+            MIN_BY(_scd_rest, _scd_rank) AS _scd_rest,
+            MAX(_scd_stored) AS _scd_stored
+        FROM events
+        GROUP BY region, customer_no, _scd_at
+    ),
+    starts AS (
+        -- An event opens a version unless it is a delete or repeats the state before it.
+        SELECT *, _scd_state IS NOT NULL AND _scd_state IS DISTINCT FROM LAG(_scd_state) OVER by_key AS _scd_opens
+        FROM states
         WINDOW by_key AS (PARTITION BY region, customer_no ORDER BY _scd_at)
     ),
     runs AS (
         -- Numbers the versions, to find the newest value of an untracked column in each.
         SELECT
             *,
-            COUNT_IF(_scd_opens OR _scd_deleted) OVER (PARTITION BY region, customer_no ORDER BY _scd_at) AS _scd_run
-        FROM events
+            COUNT_IF(_scd_opens OR _scd_state IS NULL)
+                OVER (PARTITION BY region, customer_no ORDER BY _scd_at) AS _scd_run
+        FROM starts
     ),
     versions AS (
-        -- A version lasts until the next version or delete of its key.
+        -- A version lasts until the next start or delete of its key, exclusive.
         SELECT
             region,
             customer_no,
-            LAST_VALUE(name) OVER in_version AS name,
-            address,
-            birth_date,
             _scd_at,
-            _scd_opens,
             _scd_stored,
-            LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END) IGNORE NULLS OVER by_key AS _scd_next
-        FROM runs
-        WINDOW
-            by_key AS (PARTITION BY region, customer_no ORDER BY _scd_at),
-            in_version AS (
+            _scd_opens,
+            _scd_state,
+            LAST_VALUE(_scd_rest) OVER (
                 PARTITION BY region, customer_no, _scd_run
                 ORDER BY _scd_at
                 ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
-            )
-    ),
-    staged AS (
-        -- Rows to write; the action is NULL if the stored version is already right.
-        SELECT
-            CASE
-                WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
-                WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
-                WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(name, address, birth_date, _scd_next))
-                    THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
-            END AS _scd_action,
-            region,
-            customer_no,
-            name,
-            address,
-            birth_date,
-            SHA2(TO_JSON(ARRAY(region, customer_no, CAST(_scd_at AS STRING))), 256) AS customer_sk,
-            _scd_at AS start_date,
-            COALESCE(_scd_next - INTERVAL '1' DAY, DATE '9999-12-31') AS end_date,
-            CASE WHEN _scd_next IS NULL THEN 'Y' ELSE 'N' END AS current_flag,
-            SHA2(
-                TO_JSON(STRUCT(address, CAST(birth_date AS STRING) AS birth_date), MAP('ignoreNullFields', 'true')),
-                256
-            ) AS row_hash
-        FROM versions
+            ) AS _scd_rest,
+            LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_at, NULL)) IGNORE NULLS OVER by_key AS _scd_until
+        FROM runs
+        WINDOW by_key AS (PARTITION BY region, customer_no ORDER BY _scd_at)
     )
-    SELECT * FROM staged WHERE _scd_action IS NOT NULL
+    -- What differs from what is stored.
+    SELECT
+        region,
+        customer_no,
+        _scd_state.*,
+        _scd_rest.*,
+        SHA2(TO_JSON(ARRAY(region, customer_no, CAST(_scd_at AS STRING))), 256) AS customer_sk,
+        _scd_at AS start_date,
+        COALESCE(_scd_until - INTERVAL '1' DAY, DATE '9999-12-31') AS end_date,
+        CASE WHEN _scd_until IS NULL THEN 'Y' ELSE 'N' END AS current_flag,
+        SHA2(
+            TO_JSON(
+                STRUCT(_scd_state.address, CAST(_scd_state.birth_date AS STRING) AS birth_date),
+                MAP('ignoreNullFields', 'true')
+            ),
+            256
+        ) AS row_hash,
+        _scd_opens
+    FROM versions
+    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_rest, _scd_until) END
 ) AS s
     -- A key and a start identify a version; the rest lets Delta skip files.
     ON t.region = s.region
@@ -196,28 +181,16 @@ MERGE INTO dwh.dim_customer AS t USING (
         AND t.end_date >= _scd_batch_from
         AND ARRAY_CONTAINS(_scd_partitions_1, t.region)
 -- Redundant: the version before it now has the same values.
-WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
+WHEN MATCHED AND NOT s._scd_opens THEN DELETE
 -- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN
     UPDATE SET
-        name = s.name,
-        address = s.address,
-        birth_date = s.birth_date,
-        end_date = s.end_date,
-        current_flag = s.current_flag,
-        row_hash = s.row_hash
+        name = s.name, address = s.address, birth_date = s.birth_date, end_date = s.end_date,
+        current_flag = s.current_flag, row_hash = s.row_hash
 -- A version that is not stored yet.
 WHEN NOT MATCHED THEN
     INSERT (region, customer_no, name, address, birth_date, customer_sk, start_date, end_date, current_flag, row_hash)
     VALUES (
-        s.region,
-        s.customer_no,
-        s.name,
-        s.address,
-        s.birth_date,
-        s.customer_sk,
-        s.start_date,
-        s.end_date,
-        s.current_flag,
-        s.row_hash
+        s.region, s.customer_no, s.name, s.address, s.birth_date, s.customer_sk, s.start_date, s.end_date,
+        s.current_flag, s.row_hash
     );

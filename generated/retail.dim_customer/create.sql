@@ -11,11 +11,7 @@ END;
 CREATE SCHEMA IF NOT EXISTS retail;
 
 CREATE TABLE IF NOT EXISTS retail.dim_customer (
-    customer_id INT NOT NULL,
-    name STRING,
-    segment STRING,
-    street STRING,
-    city STRING,
+    customer_id INT NOT NULL, name STRING, segment STRING, street STRING, city STRING,
     customer_sk STRING NOT NULL COMMENT 'SHA-256 of the key and the start; one per version',
     valid_from TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
     valid_to TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
@@ -27,11 +23,8 @@ USING DELTA
 PARTITIONED BY (is_current)
 COMMENT 'A row per version of a customer with segment and address, for reports on orders'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true',
-    'scdgen.pattern' = 'scd2',
-    'scdgen.keys' = '["customer_id"]',
-    'scdgen.time_zone' = 'UTC',
-    'scdgen.history' = 'timestamp',
+    'delta.enableDeletionVectors' = 'true', 'scdgen.pattern' = 'scd2', 'scdgen.keys' = '["customer_id"]',
+    'scdgen.time_zone' = 'UTC', 'scdgen.history' = 'timestamp',
     'scdgen.tracked' = '["name", "segment", "street", "city"]'
 );
 
@@ -64,14 +57,6 @@ MERGE INTO retail.dim_customer AS t USING (
 WHEN NOT MATCHED THEN
     INSERT (customer_id, name, segment, street, city, customer_sk, valid_from, valid_to, is_current, is_inferred)
     VALUES (
-        s.customer_id,
-        s.name,
-        s.segment,
-        s.street,
-        s.city,
-        s.customer_sk,
-        s.valid_from,
-        s.valid_to,
-        s.is_current,
+        s.customer_id, s.name, s.segment, s.street, s.city, s.customer_sk, s.valid_from, s.valid_to, s.is_current,
         s.is_inferred
     );

@@ -8,9 +8,7 @@
 MERGE INTO retail.dim_customer AS t USING (
     WITH source_rows AS (
         -- Keys and times of the facts, in the types of the table.
-        SELECT
-            CAST(f.customer_id AS INT) AS customer_id,
-            CAST(f.ordered_at AS TIMESTAMP) AS _scd_at
+        SELECT CAST(f.customer_id AS INT) AS customer_id, CAST(f.ordered_at AS TIMESTAMP) AS _scd_at
         FROM retail.orders AS f
     ),
     versions AS (
@@ -63,14 +61,6 @@ WHEN MATCHED AND t.is_inferred AND s.valid_from < t.valid_from THEN
 WHEN NOT MATCHED THEN
     INSERT (customer_id, name, segment, street, city, customer_sk, valid_from, valid_to, is_current, is_inferred)
     VALUES (
-        s.customer_id,
-        s.name,
-        s.segment,
-        s.street,
-        s.city,
-        s.customer_sk,
-        s.valid_from,
-        s.valid_to,
-        s.is_current,
+        s.customer_id, s.name, s.segment, s.street, s.city, s.customer_sk, s.valid_from, s.valid_to, s.is_current,
         s.is_inferred
     );

@@ -36,8 +36,7 @@ SELECT
     COUNT(*) AS broken_rows,
     MIN(TO_JSON(STRUCT(t.order_id, CAST(t.valid_from AS STRING) AS valid_from))) AS sample
 FROM neighbours AS t
-    LATERAL VIEW STACK(
-        8,
+    LATERAL VIEW STACK(8,
         -- at most one open version per key.
         'one_current', _scd_one_current,
         -- no version begins before the one before it has ended.

@@ -1,8 +1,11 @@
 -- shop.orders: Orders, moved here from the table of a dbt snapshot
--- Replaces the history of each key in the source with that of the source: a stored version with a start that the source
--- does not have is removed. Equal neighbours become one version. An end at which no other row starts is a delete; other
--- keys stay as they are. Stops and writes nothing if a key or time is NULL, rows of one key and time differ, a row does
--- not end after its start, or two rows of one key overlap. The same source again changes nothing.
+-- Replaces the history of each key in the source with that of the source; other keys stay as they are.
+-- Stored versions: are removed if the source has no version with their start.
+-- Rows that change nothing: equal neighbours are one version.
+-- Deletes: a gap between two rows is a delete.
+-- Stops if: a key or time is NULL, rows of one key and time differ, a row does not end after its start, or two rows of
+-- one key overlap.
+-- The same rows again: change nothing.
 -- Generated from specs/orders.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO shop.orders AS t USING (
@@ -10,136 +13,110 @@ MERGE INTO shop.orders AS t USING (
         -- The source's rows, with the target's column names and types.
         SELECT
             CAST(id AS INT) AS order_id,
-            CAST(status AS STRING) AS status,
-            CAST(note AS STRING) AS note,
+            STRUCT(CAST(status AS STRING) AS status) AS _scd_state,
+            STRUCT(CAST(note AS STRING) AS note) AS _scd_rest,
             CAST(dbt_valid_from AS TIMESTAMP) AS _scd_at,
             CAST(dbt_valid_to AS TIMESTAMP) AS _scd_until
         FROM snapshots.orders_snapshot
         WHERE dbt_is_deleted = 'False'
+        DISTRIBUTE BY order_id -- one shuffle serves all steps until the versions
     ),
     given AS (
-        -- A row that breaks a rule stops the statement, as does a session that would read values differently.
-        -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
-        SELECT *
+        -- One row per key and start: copies of a row count once. A row that breaks a rule stops the statement.
+        SELECT
+            order_id,
+            _scd_at,
+            MIN(_scd_until) AS _scd_until,
+            MIN(_scd_state) AS _scd_state,
+            MIN(_scd_rest) AS _scd_rest
         FROM source_rows
-            LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
-        WHERE CASE
-            WHEN NOT _scd_kept THEN FALSE
+        GROUP BY order_id, _scd_at
+        HAVING CASE
             WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
                 THEN RAISE_ERROR('[SCDGEN_SETTINGS] shop.orders: needs ANSI mode and TIMESTAMP_LTZ')
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] shop.orders: run SET TIME ZONE \'UTC\' first')
             WHEN order_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] shop.orders: order_id is NULL')
-            WHEN YEAR(LEAST(_scd_at, _scd_until)) < 1 OR YEAR(GREATEST(_scd_at, _scd_until)) > 9999
+            WHEN BOOL_OR(YEAR(LEAST(_scd_at, _scd_until)) < 1 OR YEAR(GREATEST(_scd_at, _scd_until)) > 9999)
                 THEN RAISE_ERROR('[SCDGEN_YEAR] shop.orders: a time is not in the years 1 to 9999')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] shop.orders: dbt_valid_from is NULL')
-            WHEN _scd_until <= _scd_at
+            WHEN BOOL_OR(_scd_until <= _scd_at)
                 THEN RAISE_ERROR('[SCDGEN_END_BEFORE_START] shop.orders: dbt_valid_to is not after dbt_valid_from')
+            WHEN MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state)
+                OR MIN(_scd_rest) IS DISTINCT FROM MAX(_scd_rest)
+                OR MIN(STRUCT(_scd_until)) IS DISTINCT FROM MAX(STRUCT(_scd_until))
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] shop.orders: two different rows of one key and time: '
+                    || TO_JSON(STRUCT(order_id, _scd_at)))
             ELSE TRUE
         END
     ),
     neighbours AS (
-        -- Each row with the previous and the last row of its key.
+        -- Each row with the one before it, and the start of the next one.
         SELECT
             *,
-            LAG(STRUCT(status, note, _scd_until, _scd_at)) OVER by_key AS _scd_before,
-            LAG(STRUCT(note, _scd_until)) OVER by_key AS _scd_ended,
-            LAST_VALUE(STRUCT(note, _scd_until)) OVER whole_key AS _scd_last
+            LAG(STRUCT(_scd_state, _scd_until)) OVER by_key AS _scd_before,
+            LEAD(_scd_at) OVER by_key AS _scd_next
         FROM given
-        WINDOW
-            by_key AS (PARTITION BY order_id ORDER BY _scd_at),
-            whole_key AS (
-                PARTITION BY order_id
-                ORDER BY _scd_at
-                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
-            )
+        WINDOW by_key AS (PARTITION BY order_id ORDER BY _scd_at)
     ),
-    timeline AS (
-        -- The rows that begin a version: a copy does not, nor does an equal neighbour without a gap.
-        -- Rows that contradict each other or overlap stop the statement.
-        SELECT *
+    runs AS (
+        -- Numbers the versions: a row that has the values of the one before it, and starts where it ends, begins none.
+        -- Rows that overlap stop the statement.
+        SELECT
+            *,
+            COUNT_IF(
+                _scd_state IS DISTINCT FROM _scd_before._scd_state OR _scd_at IS DISTINCT FROM _scd_before._scd_until
+            ) OVER (PARTITION BY order_id ORDER BY _scd_at) AS _scd_run
         FROM neighbours
         WHERE CASE
-            WHEN _scd_before IS NULL THEN TRUE
-            WHEN _scd_before <=> STRUCT(status, note, _scd_until, _scd_at) THEN FALSE
-            WHEN _scd_before._scd_at = _scd_at
-                THEN RAISE_ERROR(
-                    '[SCDGEN_CONFLICT] shop.orders: two different rows of one key and time: '
-                        || TO_JSON(STRUCT(order_id, _scd_at))
-                )
-            WHEN _scd_before._scd_until <= _scd_at
-                THEN NOT (STRUCT(status, _scd_at) <=> STRUCT(_scd_before.status, _scd_before._scd_until AS _scd_at))
-            ELSE RAISE_ERROR(
-                '[SCDGEN_OVERLAP] shop.orders: a version begins before the one before it has ended: '
-                    || TO_JSON(STRUCT(order_id, _scd_at))
-            )
+            WHEN _scd_before IS NULL OR _scd_before._scd_until <= _scd_at THEN TRUE
+            ELSE RAISE_ERROR('[SCDGEN_OVERLAP] shop.orders: a version begins before the one before it has ended: '
+                || TO_JSON(STRUCT(order_id, _scd_at)))
         END
     ),
-    folded AS (
-        -- From the last row of a version, before the next begins: its end and untracked values.
-        SELECT
-            order_id,
-            status,
-            _scd_at,
-            LEAD(_scd_ended.note, 1, _scd_last.note) OVER by_key AS note,
-            LEAD(_scd_ended._scd_until, 1, _scd_last._scd_until) OVER by_key AS _scd_until
-        FROM timeline
-        WINDOW by_key AS (PARTITION BY order_id ORDER BY _scd_at)
-    ),
     versions AS (
-        -- What comes right before and after each version.
+        -- A version begins with its first row; its end and its untracked values are those of its last row.
         SELECT
             order_id,
-            status,
-            note,
-            _scd_at,
-            _scd_until,
-            _scd_until IS NOT NULL AND NOT (_scd_until <=> LEAD(_scd_at) OVER by_key) AS _scd_ends_deleted,
-            _scd_at IS DISTINCT FROM LAG(_scd_until) OVER by_key AS _scd_begins
-        FROM folded
-        WINDOW by_key AS (PARTITION BY order_id ORDER BY _scd_at)
+            MIN_BY(_scd_state, _scd_at) AS _scd_state,
+            MAX_BY(_scd_rest, _scd_at) AS _scd_rest,
+            MIN(_scd_at) AS _scd_at,
+            MAX_BY(_scd_until, _scd_at) AS _scd_until,
+            CASE
+                WHEN BOOL_OR(_scd_until IS DISTINCT FROM _scd_next) THEN 'D'
+                WHEN BOOL_OR(_scd_at IS DISTINCT FROM _scd_before._scd_until) THEN 'I'
+                ELSE 'U'
+            END AS action
+        FROM runs
+        GROUP BY order_id, _scd_run
     ),
     stored AS (
         -- The stored versions of the source's keys.
         SELECT
             t.order_id,
             t.valid_from AS _scd_at,
-            STRUCT(t.status, t.note, t.action, t.valid_to AS _scd_until) AS _scd_stored
+            STRUCT(
+                STRUCT(t.status) AS _scd_state,
+                STRUCT(t.note) AS _scd_rest,
+                t.action,
+                t.valid_to AS _scd_until
+            ) AS _scd_stored
         FROM shop.orders AS t
-        LEFT SEMI JOIN given AS g ON t.order_id = g.order_id
-    ),
-    staged AS (
-        -- Every version of these keys, given or stored; the action is NULL if the stored version is already right.
-        SELECT
-            CASE
-                WHEN _scd_stored IS NULL THEN 'open'
-                WHEN _scd_given._scd_at IS NULL THEN 'fold'
-                WHEN NOT (
-                    _scd_stored <=> STRUCT(
-                        status,
-                        note,
-                        CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS action,
-                        _scd_until
-                    )
-                )
-                    THEN IF(_scd_stored._scd_until IS NULL AND _scd_until IS NOT NULL, 'close', 'correct')
-            END AS _scd_action,
-            order_id,
-            status,
-            note,
-            _scd_at AS valid_from,
-            _scd_until AS valid_to,
-            _scd_until IS NULL AS is_current,
-            CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS action
-        FROM versions AS _scd_given
-        FULL OUTER JOIN stored USING (order_id, _scd_at)
+        LEFT SEMI JOIN source_rows AS g ON t.order_id = g.order_id
     )
-    SELECT * FROM staged WHERE _scd_action IS NOT NULL
+    -- What differs from what is stored.
+    SELECT
+        order_id, _scd_state.*, _scd_rest.*, _scd_at AS valid_from, _scd_until AS valid_to,
+        _scd_until IS NULL AS is_current, action, _scd_state IS NOT NULL AS _scd_opens
+    FROM versions
+    FULL OUTER JOIN stored USING (order_id, _scd_at)
+    WHERE _scd_stored
+        IS DISTINCT FROM CASE WHEN _scd_state IS NOT NULL THEN STRUCT(_scd_state, _scd_rest, action, _scd_until) END
 ) AS s
     -- A key and a start identify a version.
     ON t.order_id = s.order_id AND t.valid_from = s.valid_from
 -- The source has no version with this start.
-WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
+WHEN MATCHED AND NOT s._scd_opens THEN DELETE
 -- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN
     UPDATE SET status = s.status, note = s.note, valid_to = s.valid_to, is_current = s.is_current, action = s.action

@@ -12,13 +12,9 @@ neighbours AS (
     SELECT *, ROW_NUMBER() OVER (PARTITION BY t.visitor_cookie_id ORDER BY t.visitor_cookie_id) = 2 AS _scd_unique_key
     FROM judged AS t
 )
-SELECT
-    p.check_name,
-    COUNT(*) AS broken_rows,
-    MIN(TO_JSON(STRUCT(t.visitor_cookie_id))) AS sample
+SELECT p.check_name, COUNT(*) AS broken_rows, MIN(TO_JSON(STRUCT(t.visitor_cookie_id))) AS sample
 FROM neighbours AS t
-    LATERAL VIEW STACK(
-        2,
+    LATERAL VIEW STACK(2,
         -- one row per key.
         'unique_key', _scd_unique_key,
         -- no key is NULL.

@@ -1,9 +1,10 @@
 -- web.user_mapping: Which user a visitor's cookie belonged to, and when
--- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
--- removes redundant ones. A change that repeats the values before it opens no version; one at the start of a stored
--- version replaces its values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key
--- or time is NULL, rows of one key, time and sequence differ, or an earlier row arrives during the run. Repeating the
--- last batch changes nothing.
+-- Merges a batch of changes into the history of their keys; other keys stay as they are.
+-- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
+-- Rows that change nothing: open no version.
+-- Deletes: none.
+-- Stops if: a key or time is NULL, rows of one key, time and sequence differ, or an earlier row arrives during the run.
+-- The same rows again: change nothing.
 -- Generated from specs/visitor/user_mapping.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this, so that Delta skips their files.
@@ -11,7 +12,6 @@ DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 -- The partitions of the batch's keys. Delta skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
-
 SET VARIABLE (_scd_batch_from, _scd_partitions_1) = (
     SELECT
         MIN(CAST(landed AS TIMESTAMP)) - INTERVAL '1' MICROSECOND,
@@ -23,23 +23,29 @@ SET VARIABLE (_scd_batch_from, _scd_partitions_1) = (
 MERGE INTO web.user_mapping AS t USING (
     WITH source_rows AS (
         -- The source's rows, with the target's column names and types.
+        -- A partition reads an empty text back as NULL, so that it is NULL here, too.
         SELECT
             CAST(visitorCookieId AS STRING) AS visitor_cookie_id,
-            CAST(userId AS BIGINT) AS user_id,
-            NULLIF(CAST(substring(visitorCookieId, 1, 2) AS STRING), '') AS vcid_first_two,
+            STRUCT(
+                CAST(userId AS BIGINT) AS user_id,
+                NULLIF(CAST(substring(visitorCookieId, 1, 2) AS STRING), '') AS vcid_first_two
+            ) AS _scd_state,
             CAST(landed AS TIMESTAMP) AS _scd_at,
             userId AS _scd_sequence_1
         FROM web.page_views
         WHERE userId IS NOT NULL
     ),
-    changes AS (
-        -- A row that breaks a rule stops the statement, as does a session that would read values differently.
-        -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
-        SELECT *
+    ranked AS (
+        -- At one key and time the greatest userId wins.
+        SELECT *, RANK() OVER (PARTITION BY visitor_cookie_id, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_place
         FROM source_rows
-            LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
-        WHERE CASE
-            WHEN NOT _scd_kept THEN FALSE
+    ),
+    changes AS (
+        -- One row per key and time, of those with the greatest userId. A row that breaks a rule stops the statement.
+        SELECT visitor_cookie_id, _scd_at, MIN(_scd_state) FILTER (WHERE _scd_place = 1) AS _scd_state
+        FROM ranked
+        GROUP BY visitor_cookie_id, _scd_at
+        HAVING CASE
             WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
                 THEN RAISE_ERROR('[SCDGEN_SETTINGS] web.user_mapping: needs ANSI mode and TIMESTAMP_LTZ')
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
@@ -49,103 +55,70 @@ MERGE INTO web.user_mapping AS t USING (
             WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
                 THEN RAISE_ERROR('[SCDGEN_YEAR] web.user_mapping: a time is not in the years 1 to 9999')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] web.user_mapping: landed is NULL')
+            WHEN MIN(_scd_state) FILTER (WHERE _scd_place = 1)
+                IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_place = 1)
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] web.user_mapping: two different rows of one key and time: '
+                    || TO_JSON(STRUCT(visitor_cookie_id, _scd_at)))
             WHEN _scd_at - INTERVAL '1' MICROSECOND >= _scd_batch_from
-                AND (vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, vcid_first_two))
+                AND BOOL_AND(
+                    _scd_state.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, _scd_state.vcid_first_two)
+                )
                 THEN TRUE
             ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] web.user_mapping: the source changed during the run')
         END
     ),
-    timeline AS (
-        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that a change can affect.
-        SELECT
-            visitor_cookie_id,
-            user_id,
-            vcid_first_two,
-            _scd_at,
-            FALSE AS _scd_deleted,
-            _scd_sequence_1,
-            NULL AS _scd_until,
-            1 AS _scd_rank
-        FROM changes
-        UNION ALL
+    stored AS (
+        -- The versions that a change can affect. The bound of the whole batch is a constant, by which Delta skips files.
         SELECT
             t.visitor_cookie_id,
-            t.user_id,
-            t.vcid_first_two,
-            _scd_at,
-            _scd_deleted,
-            NULL,
-            t.valid_end_date + INTERVAL '1' MICROSECOND,
-            _scd_rank
+            t.valid_start_date AS _scd_from,
+            t.valid_end_date + INTERVAL '1' MICROSECOND AS _scd_until,
+            STRUCT(t.user_id, t.vcid_first_two) AS _scd_state
         FROM web.user_mapping AS t
         LEFT SEMI JOIN changes AS c
             ON t.visitor_cookie_id = c.visitor_cookie_id
                 AND (t.valid_end_date IS NULL OR t.valid_end_date >= c._scd_at - INTERVAL '1' MICROSECOND)
-            LATERAL VIEW STACK(
-                2,
-                t.valid_start_date, FALSE, 2,
-                t.valid_end_date + INTERVAL '1' MICROSECOND, TRUE, 3
-            ) p AS _scd_at, _scd_deleted, _scd_rank
-        -- The bound of the whole batch is a constant, by which Delta skips files.
         WHERE (t.valid_end_date IS NULL OR t.valid_end_date >= _scd_batch_from)
             AND (t.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.vcid_first_two))
-            AND _scd_at IS NOT NULL
-        DISTRIBUTE BY visitor_cookie_id -- of the whole UNION: one shuffle serves every window
-    ),
-    ranked AS (
-        -- At one key and time, a change takes precedence over what is stored; the greatest userId wins.
-        SELECT
-            *,
-            ROW_NUMBER() OVER same_time AS _scd_row,
-            RANK() OVER same_time > 1
-                OR STRUCT(user_id, vcid_first_two) <=> FIRST_VALUE(STRUCT(user_id, vcid_first_two)) OVER same_time
-                AS _scd_agrees,
-            FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(user_id, vcid_first_two, _scd_until AS _scd_next) END)
-                IGNORE NULLS OVER (PARTITION BY visitor_cookie_id, _scd_at) AS _scd_stored
-        FROM timeline
-        WINDOW same_time AS (PARTITION BY visitor_cookie_id, _scd_at ORDER BY _scd_rank ASC, _scd_sequence_1 DESC)
     ),
     events AS (
-        -- One event per key and time; two changes that contradict each other stop the statement.
+        -- The state of a key from a time on, NULL for none: a change (rank 1), or the start (2) or end (3) of a version.
+        SELECT visitor_cookie_id, _scd_at, _scd_state, NULL AS _scd_stored, 1 AS _scd_rank
+        FROM changes
+        UNION ALL
+        SELECT v.visitor_cookie_id, e._scd_at, e._scd_state, e._scd_stored, e._scd_rank
+        FROM stored AS v
+            LATERAL VIEW STACK(2,
+                v._scd_from, v._scd_state, STRUCT(v._scd_state, v._scd_until), 2,
+                v._scd_until, NULL, NULL, 3
+            ) e AS _scd_at, _scd_state, _scd_stored, _scd_rank
+        WHERE e._scd_at IS NOT NULL
+        DISTRIBUTE BY visitor_cookie_id -- of the whole UNION: one shuffle serves every step
+    ),
+    states AS (
+        -- At one key and time a change takes precedence over what is stored.
+        SELECT visitor_cookie_id, _scd_at, MIN_BY(_scd_state, _scd_rank) AS _scd_state, MAX(_scd_stored) AS _scd_stored
+        FROM events
+        GROUP BY visitor_cookie_id, _scd_at
+    ),
+    starts AS (
         -- An event opens a version unless it is a delete or repeats the state before it.
-        SELECT
-            *,
-            NOT _scd_deleted
-                AND NOT (
-                    STRUCT(_scd_deleted, user_id, vcid_first_two)
-                        <=> LAG(STRUCT(_scd_deleted, user_id, vcid_first_two)) OVER by_key
-                ) AS _scd_opens
-        FROM ranked
-        WHERE CASE
-            WHEN _scd_row = 1 THEN TRUE
-            WHEN _scd_agrees THEN FALSE
-            ELSE RAISE_ERROR(
-                '[SCDGEN_CONFLICT] web.user_mapping: two different rows of one key and time: '
-                    || TO_JSON(STRUCT(visitor_cookie_id, _scd_at))
-            )
-        END
+        SELECT *, _scd_state IS NOT NULL AND _scd_state IS DISTINCT FROM LAG(_scd_state) OVER by_key AS _scd_opens
+        FROM states
         WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
     ),
-    staged AS (
-        -- A version ends at the next start or delete, exclusive. A NULL action means nothing to write.
-        SELECT
-            LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
-                IGNORE NULLS OVER (PARTITION BY visitor_cookie_id ORDER BY _scd_at) AS _scd_next,
-            CASE
-                WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
-                WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
-                WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(user_id, vcid_first_two, _scd_next))
-                    THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
-            END AS _scd_action,
-            visitor_cookie_id,
-            user_id,
-            vcid_first_two,
-            _scd_at AS valid_start_date,
-            _scd_next - INTERVAL '1' MICROSECOND AS valid_end_date,
-            _scd_next IS NULL AS is_current
-        FROM events
+    versions AS (
+        -- A version lasts until the next start or delete of its key, exclusive.
+        SELECT *, LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_at, NULL)) IGNORE NULLS OVER by_key AS _scd_until
+        FROM starts
+        WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
     )
-    SELECT * FROM staged WHERE _scd_action IS NOT NULL
+    -- What differs from what is stored.
+    SELECT
+        visitor_cookie_id, _scd_state.*, _scd_at AS valid_start_date,
+        _scd_until - INTERVAL '1' MICROSECOND AS valid_end_date, _scd_until IS NULL AS is_current, _scd_opens
+    FROM versions
+    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_until) END
 ) AS s
     -- A key and a start identify a version; the rest lets Delta skip files.
     ON t.visitor_cookie_id = s.visitor_cookie_id
@@ -153,13 +126,11 @@ MERGE INTO web.user_mapping AS t USING (
         AND (t.valid_end_date IS NULL OR t.valid_end_date >= _scd_batch_from)
         AND (t.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.vcid_first_two))
 -- Redundant: the version before it now has the same values.
-WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
+WHEN MATCHED AND NOT s._scd_opens THEN DELETE
 -- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN
     UPDATE SET
-        user_id = s.user_id,
-        vcid_first_two = s.vcid_first_two,
-        valid_end_date = s.valid_end_date,
+        user_id = s.user_id, vcid_first_two = s.vcid_first_two, valid_end_date = s.valid_end_date,
         is_current = s.is_current
 -- A version that is not stored yet.
 WHEN NOT MATCHED THEN
