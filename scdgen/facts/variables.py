@@ -5,7 +5,6 @@ The last are for the columns of ``audit``, which say when a row was written, and
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -24,7 +23,6 @@ REACHES_CLOSED = "_scd_reaches_closed"
 """The variable with the answer whether a batch can affect a closed row of now: see ``facts.recorded.Reached``."""
 OF_RUN = frozenset({RUN_ID, RUN_AT, RECORDED_AT, RECORDED_ORDER})
 """The variables that are of the run, and not of one of its files: a run sets each once."""
-_NEVER_NULL = r"(?i)current_timestamp\(\)|CAST\(('[^']*'|-?\d+) AS \w+\)"
 
 
 @dataclass(frozen=True)
@@ -42,15 +40,16 @@ class Variable:
 def param_variables(spec: Spec) -> list[Variable]:
     """Return the params with a default as variables."""
     return [
-        Variable(name, param.type, _required(spec, name, sql.param_value(param.default, param.type)))
+        Variable(name, param.type, _required(spec, value) if is_time_of_run(spec, name) else value)
         for name, param in spec.params.items()
         if param.default is not None
+        for value in (sql.param_value(param.default, param.type),)
     ]
 
 
-def _required(spec: Spec, name: str, value: str) -> str:
-    """Return the value of a param; if it is the end of open versions, NULL stops the statement."""
-    if not is_time_of_run(spec, name) or re.fullmatch(_NEVER_NULL, value):
+def _required(spec: Spec, value: str) -> str:
+    """Return the value of the param ``last_run``; NULL stops the statement."""
+    if sql.is_never_null(value):
         return value
     return apply("COALESCE", [value, refusal(spec, "null_time", "the param last_run is NULL; give it a value")])
 
@@ -154,9 +153,7 @@ def last_run(source: SourceRow) -> Variable | None:
         return Variable(times.last_run, times.type, None)
     if "last_run" not in spec.params:
         return Variable(LAST_RUN, times.type, cast("current_timestamp()", times.type))
-    stop = refusal(spec, "null_time", "the param last_run is NULL; give it a value")
-    value = apply("COALESCE", [param_cast(spec, sql.variable("last_run"), times.type), stop])
-    return Variable(LAST_RUN, times.type, value)
+    return Variable(LAST_RUN, times.type, _required(spec, param_cast(spec, sql.variable("last_run"), times.type)))
 
 
 def _storable(spec: Spec, times: Times | None, time: str, option: str) -> str:

@@ -81,7 +81,7 @@ class Scd2Versions(VersionSteps, template="scd2/versions/steps.sql.j2"):
     @property
     def content(self) -> tuple[str, ...]:
         """Return what two rows of one key and start may not differ in, by the columns of the table."""
-        return (*(field.named for field in self.values), "_scd_until")
+        return (*(field.named for field in self.fields if not field.is_key), "_scd_until")
 
     @property
     def compared(self) -> tuple[str, ...]:

@@ -299,6 +299,15 @@ def param_value(default: str | int | float | bool, kind: str) -> str:
     return f"CAST({read.text} AS {kind})"
 
 
+def is_never_null(value: str) -> bool:
+    """Whether the :func:`param_value` of a param is the clock, or a text or a number that is cast.
+
+    >>> is_never_null("current_timestamp()"), is_never_null("CAST('2024-05-01' AS DATE)"), is_never_null("(SELECT 1)")
+    (True, True, False)
+    """
+    return bool(re.fullmatch(r"current_timestamp\(\)|CAST\(('[^']*'|-?\d+) AS \w+\)", value, re.IGNORECASE))
+
+
 @dataclass(frozen=True)
 class Reads:
     """The columns and fields that an expression reads, as paths such as ``("after", "id")``.

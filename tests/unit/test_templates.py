@@ -116,6 +116,13 @@ MACRO_FILES = {
     "one_row/_pick.sql.j2",
     "scd1/_order.sql.j2",
     "scd2/_recorded.sql.j2",
+    "scd2/join/_read.sql.j2",
+    "scd2/join/boundaries.sql.j2",
+    "scd2/join/changed.sql.j2",
+    "scd2/join/periods.sql.j2",
+    "scd2/join/spans.sql.j2",
+    "scd2/join/steps.sql.j2",
+    "scd2/join/tables.sql.j2",
 }
 SAME_TYPE = {"list", "rejectattr", "selectattr"}  # filters that return elements of their input
 Kinds = dict[str, Any]
