@@ -1,6 +1,6 @@
 -- crm.first_contact: How each customer first came to us.
--- Keeps the first row of each key: new keys are inserted, a stored row never changes. Stops and writes nothing if a key
--- or time is NULL, or rows of one key, time and sequence differ.
+-- Keeps the first row of each key: new keys are inserted, a stored row never changes.
+-- Stops if: a key or time is NULL, or rows of one key, time and sequence differ.
 -- Generated from specs/first_contact.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO crm.first_contact AS t USING (

@@ -1,6 +1,6 @@
 -- retail.orders: The facts, one row per order; guests order without a customer
--- Keeps one row per key, with its values in the last batch that has the key. Stops and writes nothing if a key is NULL,
--- or rows of one key differ.
+-- Keeps one row per key, with its values in the last batch that has the key.
+-- Stops if: a key is NULL, or rows of one key differ.
 -- Generated from specs/sales/orders.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO retail.orders AS t USING (

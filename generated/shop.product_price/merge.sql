@@ -1,7 +1,8 @@
 -- shop.product_price: The newest price of each product (type 1)
--- Keeps one row per key, with the values of its newest change. A delete removes the row of its key. A row from before a
--- delete that comes in a later batch brings the key back. Stops and writes nothing if a key or time is NULL, or rows of
--- one key, time and sequence differ.
+-- Keeps one row per key, with the values of its newest change.
+-- Deletes: remove the row of their key.
+-- Rows from before a delete that come in a later batch: bring the key back.
+-- Stops if: a key or time is NULL, or rows of one key, time and sequence differ.
 -- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO shop.product_price AS t USING (

@@ -1,6 +1,7 @@
 -- web.first_dates: When each visitor's cookie was seen first, with or without a user
--- Keeps one row per key, and of each column the least value. Stops and writes nothing if a key is NULL, or a row of
--- another partition arrives during the run.
+-- Keeps one row per key.
+-- Values: of each column the least of its key.
+-- Stops if: a key is NULL, or a row of another partition arrives during the run.
 -- Generated from specs/visitor/first_dates.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The partitions of the batch's keys. Delta skips the files of all others.

@@ -87,6 +87,25 @@ class Head:
         rejects = spec.file_name("rejects.sql") if spec.quarantine else ""
         return replace(cls.of(spec), feed=spec.feed, merge=spec.file_name("merge.sql"), rejects=rejects)
 
+    def saying(self, summary: str, lines: Iterable[Headline]) -> Head:
+        """Return the head with what a merge.sql does."""
+        return replace(self, summary=summary, lines=tuple(line.text for line in lines))
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A line of the head of a merge.sql, for an option that decides what the statement does."""
+
+    about: str
+    """What the option is about."""
+    says: str
+    """What happens to it."""
+
+    @property
+    def text(self) -> str:
+        """Return the line."""
+        return f"{self.about}: {self.says}."
+
 
 def values_of(fields: Iterable[Field]) -> tuple[Field, ...]:
     """Return the columns that are not keys."""

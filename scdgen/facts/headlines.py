@@ -6,8 +6,8 @@ A text is the value of an option in words; none is put together from several opt
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from scdgen.facts.base import Headline
 from scdgen.facts.row_rules import Guards, Rows
 from scdgen.model.spec import Spec
 
@@ -40,21 +40,6 @@ _RULES = {
     "outside_scope": "a row is outside of the scope",
     "unknown_column": "a row sets a column that the spec does not have",
 }
-
-
-@dataclass(frozen=True)
-class Headline:
-    """A line of a head."""
-
-    about: str
-    """What the option is about."""
-    says: str
-    """What happens to it."""
-
-    @property
-    def text(self) -> str:
-        """Return the line."""
-        return f"{self.about}: {self.says}."
 
 
 def stops(spec: Spec, rows: Rows, has_time: bool, conflict: bool, others: Iterable[str] = ()) -> Iterator[Headline]:

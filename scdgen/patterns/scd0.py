@@ -15,6 +15,7 @@ from scdgen.model.option import Need
 from scdgen.model.registry import register
 from scdgen.model.spec import Spec
 from scdgen.patterns.one_row import OneRow
+from scdgen.patterns.one_row_head import FIRST, first_headlines
 from scdgen.patterns.pattern import Pattern
 
 
@@ -83,11 +84,12 @@ class Scd0(Pattern):
 def _merge(source: Source) -> Scd0Merge:
     spec = source.spec
     rows = source.read("changes", empty=refuse_empty(spec) if spec.reads_snapshot else None)
+    staging = OneRow.of(source, rows, first=True)
     return Scd0Merge(
-        head=Head.of_feed(spec),
+        head=Head.of_feed(spec).saying(FIRST, first_headlines(spec, staging)),
         session=source.session_of(rows),
         target=source.target,
-        staging=OneRow.of(source, rows, first=True),
+        staging=staging,
         on=(*equal(source.key_names, "t", "s"), *source.in_partitions),
         columns=tuple(names_of(source.fields)),
     )

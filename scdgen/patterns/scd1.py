@@ -25,6 +25,7 @@ from scdgen.model.option import Need
 from scdgen.model.registry import Found, register
 from scdgen.model.spec import Spec
 from scdgen.patterns.one_row import OneRow
+from scdgen.patterns.one_row_head import headlines, summary
 from scdgen.patterns.pattern import Pattern, sequence_problems
 from scdgen.sql.types import parse_type
 from scdgen.sql.words import negated
@@ -236,13 +237,14 @@ def _merge(source: Source) -> Scd1Merge:
     rows = source.read("extract", empty=refuse_empty(spec)) if spec.reads_snapshot else source.read("changes")
     batch = OneRow.of(source, rows)
     staging: OneRow | Scd1Snapshot = batch
+    removes, early = spec.reads_snapshot and spec.deletes in {"remove", "mark"}, None
     if spec.reads_snapshot:
-        removes = spec.deletes in {"remove", "mark"}
         what = "row that it flags as deleted" if batch.deleted else "row that it removes"
         early = refuse_early(spec, what, "_scd_updated_at") if removes and source.session.taken_at else None
         staging = Scd1Snapshot(replace(batch, named="snapshot"), Guards.of(source), target, removes, early)
+    lines = headlines(spec, batch, Guards.of(source), removes, early is not None)
     return Scd1Merge(
-        head=Head.of_feed(spec),
+        head=Head.of_feed(spec).saying(summary(spec, batch), lines),
         session=source.session_of(rows),
         target=target,
         batch=batch,

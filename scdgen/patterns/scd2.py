@@ -394,11 +394,7 @@ def _merge(source: Source) -> Scd2Merge:
     if session.recorded:
         ending = _ending(source, staging, bounds, name_of_start, names, updated, closed)
     merge = Scd2Merge(
-        head=replace(
-            Head.of_feed(spec),
-            summary=summary(staging),
-            lines=tuple(line.text for line in headlines(spec, staging, ending is not None)),
-        ),
+        head=Head.of_feed(spec).saying(summary(staging), headlines(spec, staging, ending is not None)),
         session=session,
         target=source.target,
         staging=staging,

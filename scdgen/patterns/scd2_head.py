@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scdgen.facts.headlines import BY_RUN, DELETES, LATE, RECORDED, UNCHANGED, Headline, one_of, stops, too_many
+from scdgen.facts.base import Headline
+from scdgen.facts.headlines import BY_RUN, DELETES, LATE, RECORDED, UNCHANGED, one_of, stops, too_many
 from scdgen.model.spec import Spec
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
