@@ -11,7 +11,9 @@ END;
 CREATE SCHEMA IF NOT EXISTS crm;
 
 CREATE TABLE IF NOT EXISTS crm.customer (
-    id INT NOT NULL, name STRING, address STRING,
+    id INT NOT NULL,
+    name STRING,
+    address STRING,
     valid_from TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
     valid_to TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
     is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
@@ -20,6 +22,10 @@ USING DELTA
 -- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
 PARTITIONED BY (is_current)
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true', 'scdgen.pattern' = 'scd2', 'scdgen.keys' = '["id"]',
-    'scdgen.time_zone' = 'UTC', 'scdgen.history' = 'timestamp', 'scdgen.tracked' = '["name", "address"]'
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.time_zone' = 'UTC',
+    'scdgen.history' = 'timestamp',
+    'scdgen.tracked' = '["name", "address"]'
 );

@@ -5,7 +5,10 @@
 CREATE SCHEMA IF NOT EXISTS crm;
 
 CREATE TABLE IF NOT EXISTS crm.customer_address (
-    id INT NOT NULL, name STRING, address STRING, start_date DATE NOT NULL COMMENT 'Start of the version, inclusive',
+    id INT NOT NULL,
+    name STRING,
+    address STRING,
+    start_date DATE NOT NULL COMMENT 'Start of the version, inclusive',
     end_date DATE COMMENT 'Start of the next version, or time of the delete',
     is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
 )
@@ -14,6 +17,10 @@ USING DELTA
 PARTITIONED BY (is_current)
 COMMENT 'One row per address of a customer'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true', 'scdgen.pattern' = 'scd2', 'scdgen.keys' = '["id"]',
-    'scdgen.time_zone' = 'UTC', 'scdgen.history' = 'date', 'scdgen.tracked' = '["address"]'
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.time_zone' = 'UTC',
+    'scdgen.history' = 'date',
+    'scdgen.tracked' = '["address"]'
 );

@@ -43,7 +43,7 @@ MERGE INTO crm.customer_address AS t USING (
         END
     ),
     stored AS (
-        -- The versions that a change can affect. The bound of the whole batch is a constant, by which Delta skips files.
+        -- The versions that a change can affect. By the bound of the whole batch, a constant, Delta skips files.
         SELECT
             t.id,
             t.start_date AS _scd_from,
@@ -55,7 +55,7 @@ MERGE INTO crm.customer_address AS t USING (
         WHERE t.end_date IS NULL OR t.end_date >= _scd_batch_from
     ),
     events AS (
-        -- The state of a key from a time on, NULL for none: a change (rank 1), or the start (2) or end (3) of a version.
+        -- The state of a key from a time on, NULL for none: a change (rank 1), or a start (2) or end (3) of a version.
         SELECT id, _scd_at, _scd_state, _scd_rest, NULL AS _scd_stored, 1 AS _scd_rank
         FROM changes
         UNION ALL

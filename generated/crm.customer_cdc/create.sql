@@ -11,7 +11,10 @@ END;
 CREATE SCHEMA IF NOT EXISTS crm;
 
 CREATE TABLE IF NOT EXISTS crm.customer_cdc (
-    company STRING NOT NULL, customer_no STRING NOT NULL, name STRING, city STRING,
+    company STRING NOT NULL,
+    customer_no STRING NOT NULL,
+    name STRING,
+    city STRING,
     valid_from TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
     valid_to TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
     is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one',
@@ -23,6 +26,10 @@ USING DELTA
 PARTITIONED BY (is_current)
 COMMENT 'Customers, from a change feed with deletes; an update comes as a delete and an insert of one time'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true', 'scdgen.pattern' = 'scd2', 'scdgen.keys' = '["company", "customer_no"]',
-    'scdgen.time_zone' = 'UTC', 'scdgen.history' = 'timestamp', 'scdgen.tracked' = '["name", "city"]'
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["company", "customer_no"]',
+    'scdgen.time_zone' = 'UTC',
+    'scdgen.history' = 'timestamp',
+    'scdgen.tracked' = '["name", "city"]'
 );

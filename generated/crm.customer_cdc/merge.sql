@@ -68,7 +68,7 @@ MERGE INTO crm.customer_cdc AS t USING (
         LEFT SEMI JOIN changes AS c ON t.company = c.company AND t.customer_no = c.customer_no
     ),
     events AS (
-        -- The state of a key from a time on, NULL for none: a change (rank 1), or the start (2) or end (3) of a version.
+        -- The state of a key from a time on, NULL for none: a change (rank 1), or a start (2) or end (3) of a version.
         SELECT
             company, customer_no, _scd_at, _scd_state, _scd_sequence, NULL AS _scd_stored, 1 AS _scd_rank,
             1 AS _scd_class, _scd_differs

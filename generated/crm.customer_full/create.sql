@@ -11,7 +11,9 @@ END;
 CREATE SCHEMA IF NOT EXISTS crm;
 
 CREATE TABLE IF NOT EXISTS crm.customer_full (
-    customer_no STRING NOT NULL, name STRING, effective_ts TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
+    customer_no STRING NOT NULL,
+    name STRING,
+    effective_ts TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
     expiry_ts TIMESTAMP NOT NULL COMMENT '1 millisecond before the next version or delete',
     is_current INT NOT NULL COMMENT 'Whether the version is the open one'
 )
@@ -20,7 +22,10 @@ USING DELTA
 PARTITIONED BY (is_current)
 COMMENT 'Customers, from a full extract; a customer that is gone from it is closed'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true', 'scdgen.pattern' = 'scd2', 'scdgen.keys' = '["customer_no"]',
-    'scdgen.time_zone' = 'UTC', 'scdgen.history' = 'timestamp, gap 1 millisecond, open_end 9999-12-31 23:59:59.999',
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["customer_no"]',
+    'scdgen.time_zone' = 'UTC',
+    'scdgen.history' = 'timestamp, gap 1 millisecond, open_end 9999-12-31 23:59:59.999',
     'scdgen.tracked' = '["name"]'
 );

@@ -44,7 +44,7 @@ MERGE INTO crm.customer_full AS t USING (
         WHERE NOT EXISTS (SELECT 1 FROM source_rows)
     ),
     stored AS (
-        -- The newest version of each key, if it is open or ended no earlier than this extract was taken.
+        -- The newest version of each key that an extract can affect. An extract that is older than what is stored stops the run.
         SELECT
             t.customer_no,
             MAX_BY(
@@ -60,6 +60,29 @@ MERGE INTO crm.customer_full AS t USING (
         FROM crm.customer_full AS t
         WHERE t.expiry_ts >= _scd_taken_at - INTERVAL '1' MILLISECOND
         GROUP BY t.customer_no
+        HAVING CASE
+            WHEN MAX(
+                GREATEST(
+                    t.effective_ts,
+                    NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC') + INTERVAL '1' MILLISECOND
+                )
+            ) > _scd_taken_at
+                THEN RAISE_ERROR('[SCDGEN_TAKEN_AT] crm.customer_full: the snapshot is older than what is stored: '
+                    || TO_JSON(
+                        STRUCT(
+                            _scd_taken_at AS taken_at,
+                            MAX(
+                                GREATEST(
+                                    t.effective_ts,
+                                    NULLIF(
+                                        t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC'
+                                    ) + INTERVAL '1' MILLISECOND
+                                )
+                            ) AS stored
+                        )
+                    ))
+            ELSE TRUE
+        END
     ),
     joined AS (
         -- Each key with its row and its newest version.

@@ -11,7 +11,8 @@ END;
 CREATE SCHEMA IF NOT EXISTS crm;
 
 CREATE TABLE IF NOT EXISTS crm.customer_member (
-    id INT NOT NULL, segment STRING,
+    id INT NOT NULL,
+    segment STRING,
     customer_sk STRING NOT NULL COMMENT 'SHA-256 of the key and the start; one per version',
     valid_from TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
     valid_to TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
@@ -23,8 +24,12 @@ USING DELTA
 PARTITIONED BY (is_current)
 COMMENT 'A row per version of a customer, and of those that only orders name so far'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true', 'scdgen.pattern' = 'scd2', 'scdgen.keys' = '["id"]',
-    'scdgen.time_zone' = 'UTC', 'scdgen.history' = 'timestamp', 'scdgen.tracked' = '["segment"]'
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.time_zone' = 'UTC',
+    'scdgen.history' = 'timestamp',
+    'scdgen.tracked' = '["segment"]'
 );
 
 -- The unknown member: an open version for facts without a member.

@@ -49,7 +49,7 @@ MERGE INTO crm.customer_member AS t USING (
         END
     ),
     stored AS (
-        -- The versions that a change can affect. The bound of the whole batch is a constant, by which Delta skips files.
+        -- The versions that a change can affect. By the bound of the whole batch, a constant, Delta skips files.
         SELECT
             t.id,
             t.valid_from AS _scd_from,
@@ -61,7 +61,7 @@ MERGE INTO crm.customer_member AS t USING (
         WHERE t.valid_to IS NULL OR t.valid_to >= _scd_batch_from
     ),
     events AS (
-        -- The state of a key from a time on, NULL for none: a change (rank 1), or the start (2) or end (3) of a version.
+        -- The state of a key from a time on, NULL for none: a change (rank 1), or a start (2) or end (3) of a version.
         -- The start of an inferred member (0) is not an event: no change of the source has opened it.
         SELECT id, _scd_at, _scd_state, NULL AS _scd_stored, 1 AS _scd_rank
         FROM changes

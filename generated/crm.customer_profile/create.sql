@@ -11,7 +11,10 @@ END;
 CREATE SCHEMA IF NOT EXISTS crm;
 
 CREATE TABLE IF NOT EXISTS crm.customer_profile (
-    id INT NOT NULL, name STRING, address STRING, segment STRING,
+    id INT NOT NULL,
+    name STRING,
+    address STRING,
+    segment STRING,
     valid_from TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
     valid_to TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
     is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
@@ -21,6 +24,10 @@ USING DELTA
 PARTITIONED BY (is_current)
 COMMENT 'Customers with their address and their segment, from the histories of both'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true', 'scdgen.pattern' = 'scd2', 'scdgen.keys' = '["id"]',
-    'scdgen.time_zone' = 'UTC', 'scdgen.history' = 'timestamp', 'scdgen.tracked' = '["name", "address", "segment"]'
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.time_zone' = 'UTC',
+    'scdgen.history' = 'timestamp',
+    'scdgen.tracked' = '["name", "address", "segment"]'
 );

@@ -11,7 +11,9 @@ END;
 CREATE SCHEMA IF NOT EXISTS crm;
 
 CREATE TABLE IF NOT EXISTS crm.customer_segment (
-    id INT NOT NULL, name STRING, segment STRING,
+    id INT NOT NULL,
+    name STRING,
+    segment STRING,
     customer_sk STRING NOT NULL COMMENT 'SHA-256 of the key and the start; one per version',
     valid_from TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
     valid_to TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
@@ -22,6 +24,10 @@ USING DELTA
 PARTITIONED BY (is_current)
 COMMENT 'Customers by segment, with the first, previous and current segment next to each version'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true', 'scdgen.pattern' = 'scd2', 'scdgen.keys' = '["id"]',
-    'scdgen.time_zone' = 'UTC', 'scdgen.history' = 'timestamp', 'scdgen.tracked' = '["segment"]'
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.time_zone' = 'UTC',
+    'scdgen.history' = 'timestamp',
+    'scdgen.tracked' = '["segment"]'
 );

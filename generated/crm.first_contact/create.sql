@@ -11,11 +11,16 @@ END;
 CREATE SCHEMA IF NOT EXISTS crm;
 
 CREATE TABLE IF NOT EXISTS crm.first_contact (
-    customer_id INT NOT NULL, channel STRING, campaign STRING, contacted_at TIMESTAMP
+    customer_id INT NOT NULL,
+    channel STRING,
+    campaign STRING,
+    contacted_at TIMESTAMP
 )
 USING DELTA
 COMMENT 'How each customer first came to us.'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true', 'scdgen.pattern' = 'scd0', 'scdgen.keys' = '["customer_id"]',
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd0',
+    'scdgen.keys' = '["customer_id"]',
     'scdgen.time_zone' = 'UTC'
 );

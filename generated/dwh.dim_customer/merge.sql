@@ -82,7 +82,7 @@ MERGE INTO dwh.dim_customer AS t USING (
         END
     ),
     stored AS (
-        -- The versions that a change can affect. The bound of the whole batch is a constant, by which Delta skips files.
+        -- The versions that a change can affect. By the bound of the whole batch, a constant, Delta skips files.
         SELECT
             t.region,
             t.customer_no,
@@ -96,7 +96,7 @@ MERGE INTO dwh.dim_customer AS t USING (
         WHERE t.end_date >= _scd_batch_from AND ARRAY_CONTAINS(_scd_partitions_1, t.region)
     ),
     events AS (
-        -- The state of a key from a time on, NULL for none: a change (rank 1), or the start (2) or end (3) of a version.
+        -- The state of a key from a time on, NULL for none: a change (rank 1), or a start (2) or end (3) of a version.
         SELECT region, customer_no, _scd_at, _scd_state, _scd_rest, NULL AS _scd_stored, 1 AS _scd_rank
         FROM changes
         UNION ALL

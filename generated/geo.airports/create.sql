@@ -11,9 +11,17 @@ END;
 CREATE SCHEMA IF NOT EXISTS geo;
 
 CREATE TABLE IF NOT EXISTS geo.airports (
-    icao STRING NOT NULL COMMENT 'Location indicator of the ICAO', iata STRING, name STRING, city STRING,
-    subd STRING COMMENT 'Subdivision: state, province or region', country STRING, elevation DOUBLE COMMENT 'In feet',
-    lat DOUBLE, lon DOUBLE, tz STRING, lid STRING COMMENT 'Local identifier',
+    icao STRING NOT NULL COMMENT 'Location indicator of the ICAO',
+    iata STRING,
+    name STRING,
+    city STRING,
+    subd STRING COMMENT 'Subdivision: state, province or region',
+    country STRING,
+    elevation DOUBLE COMMENT 'In feet',
+    lat DOUBLE,
+    lon DOUBLE,
+    tz STRING,
+    lid STRING COMMENT 'Local identifier',
     valid_from TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
     valid_to TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
     is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
@@ -22,7 +30,10 @@ USING DELTA
 CLUSTER BY (icao)
 COMMENT 'Airports of the world with their history, from dated releases of the whole list'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true', 'scdgen.pattern' = 'scd2', 'scdgen.keys' = '["icao"]',
-    'scdgen.time_zone' = 'UTC', 'scdgen.history' = 'timestamp',
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["icao"]',
+    'scdgen.time_zone' = 'UTC',
+    'scdgen.history' = 'timestamp',
     'scdgen.tracked' = '["iata", "name", "city", "subd", "country", "elevation", "lat", "lon", "tz", "lid"]'
 );

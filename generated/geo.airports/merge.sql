@@ -57,7 +57,7 @@ MERGE INTO geo.airports AS t USING (
         WHERE NOT EXISTS (SELECT 1 FROM source_rows)
     ),
     stored AS (
-        -- The newest version of each key, if it is open or ended no earlier than this extract was taken.
+        -- The newest version of each key that an extract can affect. An extract that is older than what is stored stops the run.
         SELECT
             t.icao,
             MAX_BY(
@@ -73,6 +73,12 @@ MERGE INTO geo.airports AS t USING (
         FROM geo.airports AS t
         WHERE t.valid_to IS NULL OR t.valid_to >= _scd_taken_at
         GROUP BY t.icao
+        HAVING CASE
+            WHEN MAX(GREATEST(t.valid_from, t.valid_to)) > _scd_taken_at
+                THEN RAISE_ERROR('[SCDGEN_TAKEN_AT] geo.airports: the snapshot is older than what is stored: '
+                    || TO_JSON(STRUCT(_scd_taken_at AS taken_at, MAX(GREATEST(t.valid_from, t.valid_to)) AS stored)))
+            ELSE TRUE
+        END
     ),
     joined AS (
         -- Each key with its row and its newest version.

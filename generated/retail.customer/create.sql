@@ -11,7 +11,9 @@ END;
 CREATE SCHEMA IF NOT EXISTS retail;
 
 CREATE TABLE IF NOT EXISTS retail.customer (
-    customer_id INT NOT NULL, name STRING, segment STRING,
+    customer_id INT NOT NULL,
+    name STRING,
+    segment STRING,
     valid_from TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
     valid_to TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
     is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
@@ -21,6 +23,10 @@ USING DELTA
 PARTITIONED BY (is_current)
 COMMENT 'Customers by segment, as the loyalty program keeps them'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true', 'scdgen.pattern' = 'scd2', 'scdgen.keys' = '["customer_id"]',
-    'scdgen.time_zone' = 'UTC', 'scdgen.history' = 'timestamp', 'scdgen.tracked' = '["name", "segment"]'
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["customer_id"]',
+    'scdgen.time_zone' = 'UTC',
+    'scdgen.history' = 'timestamp',
+    'scdgen.tracked' = '["name", "segment"]'
 );

@@ -11,7 +11,9 @@ END;
 CREATE SCHEMA IF NOT EXISTS retail;
 
 CREATE TABLE IF NOT EXISTS retail.customer_address (
-    customer_id INT NOT NULL, street STRING, city STRING,
+    customer_id INT NOT NULL,
+    street STRING,
+    city STRING,
     valid_from TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
     valid_to TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
     is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
@@ -21,6 +23,10 @@ USING DELTA
 PARTITIONED BY (is_current)
 COMMENT 'Where customers live, from the delivery system'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true', 'scdgen.pattern' = 'scd2', 'scdgen.keys' = '["customer_id"]',
-    'scdgen.time_zone' = 'UTC', 'scdgen.history' = 'timestamp', 'scdgen.tracked' = '["street", "city"]'
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["customer_id"]',
+    'scdgen.time_zone' = 'UTC',
+    'scdgen.history' = 'timestamp',
+    'scdgen.tracked' = '["street", "city"]'
 );

@@ -11,7 +11,11 @@ END;
 CREATE SCHEMA IF NOT EXISTS retail;
 
 CREATE TABLE IF NOT EXISTS retail.dim_customer (
-    customer_id INT NOT NULL, name STRING, segment STRING, street STRING, city STRING,
+    customer_id INT NOT NULL,
+    name STRING,
+    segment STRING,
+    street STRING,
+    city STRING,
     customer_sk STRING NOT NULL COMMENT 'SHA-256 of the key and the start; one per version',
     valid_from TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
     valid_to TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
@@ -23,8 +27,11 @@ USING DELTA
 PARTITIONED BY (is_current)
 COMMENT 'A row per version of a customer with segment and address, for reports on orders'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true', 'scdgen.pattern' = 'scd2', 'scdgen.keys' = '["customer_id"]',
-    'scdgen.time_zone' = 'UTC', 'scdgen.history' = 'timestamp',
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["customer_id"]',
+    'scdgen.time_zone' = 'UTC',
+    'scdgen.history' = 'timestamp',
     'scdgen.tracked' = '["name", "segment", "street", "city"]'
 );
 

@@ -19,6 +19,8 @@ CREATE TABLE IF NOT EXISTS retail.orders (
 USING DELTA
 COMMENT 'The facts, one row per order; guests order without a customer'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true', 'scdgen.pattern' = 'scd1', 'scdgen.keys' = '["order_id"]',
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd1',
+    'scdgen.keys' = '["order_id"]',
     'scdgen.time_zone' = 'UTC'
 );

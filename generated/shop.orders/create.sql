@@ -11,7 +11,9 @@ END;
 CREATE SCHEMA IF NOT EXISTS shop;
 
 CREATE TABLE IF NOT EXISTS shop.orders (
-    order_id INT NOT NULL, status STRING, note STRING,
+    order_id INT NOT NULL,
+    status STRING,
+    note STRING,
     valid_from TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
     valid_to TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
     is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one',
@@ -22,6 +24,10 @@ USING DELTA
 PARTITIONED BY (is_current)
 COMMENT 'Orders, moved here from the table of a dbt snapshot'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true', 'scdgen.pattern' = 'scd2', 'scdgen.keys' = '["order_id"]',
-    'scdgen.time_zone' = 'UTC', 'scdgen.history' = 'timestamp', 'scdgen.tracked' = '["status"]'
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["order_id"]',
+    'scdgen.time_zone' = 'UTC',
+    'scdgen.history' = 'timestamp',
+    'scdgen.tracked' = '["status"]'
 );

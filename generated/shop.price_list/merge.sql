@@ -74,6 +74,7 @@ MERGE INTO shop.price_list AS t USING (
         WINDOW newest_first AS (PARTITION BY t.product_id ORDER BY t.valid_from DESC)
     ),
     newest AS (
+        -- Each version with those before it: the newest one of a key may be withdrawn.
         SELECT
             *,
             LEAD(_scd_version) OVER newest_first AS _scd_second,

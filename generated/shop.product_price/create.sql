@@ -19,6 +19,8 @@ CREATE TABLE IF NOT EXISTS shop.product_price (
 USING DELTA
 COMMENT 'The newest price of each product (type 1)'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true', 'scdgen.pattern' = 'scd1', 'scdgen.keys' = '["product_id"]',
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd1',
+    'scdgen.keys' = '["product_id"]',
     'scdgen.time_zone' = 'UTC'
 );

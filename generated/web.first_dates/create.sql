@@ -11,12 +11,17 @@ END;
 CREATE SCHEMA IF NOT EXISTS web;
 
 CREATE TABLE IF NOT EXISTS web.first_dates (
-    visitor_cookie_id STRING NOT NULL, first_date TIMESTAMP, first_day STRING, vcid_first_two STRING
+    visitor_cookie_id STRING NOT NULL,
+    first_date TIMESTAMP,
+    first_day STRING,
+    vcid_first_two STRING
 )
 USING DELTA
 PARTITIONED BY (vcid_first_two)
 COMMENT 'When each visitor\'s cookie was seen first, with or without a user'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true', 'scdgen.pattern' = 'scd1', 'scdgen.keys' = '["visitor_cookie_id"]',
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd1',
+    'scdgen.keys' = '["visitor_cookie_id"]',
     'scdgen.time_zone' = 'UTC'
 );

@@ -11,7 +11,9 @@ END;
 CREATE SCHEMA IF NOT EXISTS web;
 
 CREATE TABLE IF NOT EXISTS web.user_mapping (
-    visitor_cookie_id STRING NOT NULL, user_id BIGINT, vcid_first_two STRING,
+    visitor_cookie_id STRING NOT NULL,
+    user_id BIGINT,
+    vcid_first_two STRING,
     valid_start_date TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
     valid_end_date TIMESTAMP COMMENT '1 microsecond before the next version or delete',
     is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
@@ -20,7 +22,10 @@ USING DELTA
 PARTITIONED BY (vcid_first_two)
 COMMENT 'Which user a visitor\'s cookie belonged to, and when'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true', 'scdgen.pattern' = 'scd2', 'scdgen.keys' = '["visitor_cookie_id"]',
-    'scdgen.time_zone' = 'UTC', 'scdgen.history' = 'timestamp, gap 1 microsecond',
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["visitor_cookie_id"]',
+    'scdgen.time_zone' = 'UTC',
+    'scdgen.history' = 'timestamp, gap 1 microsecond',
     'scdgen.tracked' = '["user_id", "vcid_first_two"]'
 );

@@ -68,7 +68,7 @@ MERGE INTO web.user_mapping AS t USING (
         END
     ),
     stored AS (
-        -- The versions that a change can affect. The bound of the whole batch is a constant, by which Delta skips files.
+        -- The versions that a change can affect. By the bound of the whole batch, a constant, Delta skips files.
         SELECT
             t.visitor_cookie_id,
             t.valid_start_date AS _scd_from,
@@ -82,7 +82,7 @@ MERGE INTO web.user_mapping AS t USING (
             AND (t.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.vcid_first_two))
     ),
     events AS (
-        -- The state of a key from a time on, NULL for none: a change (rank 1), or the start (2) or end (3) of a version.
+        -- The state of a key from a time on, NULL for none: a change (rank 1), or a start (2) or end (3) of a version.
         SELECT visitor_cookie_id, _scd_at, _scd_state, NULL AS _scd_stored, 1 AS _scd_rank
         FROM changes
         UNION ALL

@@ -11,7 +11,10 @@ END;
 CREATE SCHEMA IF NOT EXISTS web;
 
 CREATE TABLE IF NOT EXISTS web.visitor_lookup (
-    visitor_cookie_id STRING NOT NULL, user_id BIGINT, start_day STRING, vcid_first_two STRING,
+    visitor_cookie_id STRING NOT NULL,
+    user_id BIGINT,
+    start_day STRING,
+    vcid_first_two STRING,
     valid_start_date TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
     valid_end_date TIMESTAMP NOT NULL COMMENT '1 microsecond before the next version or delete',
     is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
@@ -20,7 +23,10 @@ USING DELTA
 PARTITIONED BY (vcid_first_two)
 COMMENT 'Every visitor\'s cookie with its users, from its first view on'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true', 'scdgen.pattern' = 'scd2', 'scdgen.keys' = '["visitor_cookie_id"]',
-    'scdgen.time_zone' = 'UTC', 'scdgen.history' = 'timestamp, gap 1 microsecond, open_end last_run',
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["visitor_cookie_id"]',
+    'scdgen.time_zone' = 'UTC',
+    'scdgen.history' = 'timestamp, gap 1 microsecond, open_end last_run',
     'scdgen.tracked' = '["user_id", "vcid_first_two"]'
 );

@@ -78,7 +78,7 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
         WHERE t.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.vcid_first_two)
     ),
     events AS (
-        -- The state of a key from a time on, NULL for none: a change (rank 1), or the start (2) or end (3) of a version.
+        -- The state of a key from a time on, NULL for none: a change (rank 1), or a start (2) or end (3) of a version.
         SELECT visitor_cookie_id, _scd_at, _scd_state, NULL AS _scd_stored, 1 AS _scd_rank
         FROM changes
         UNION ALL

@@ -39,8 +39,10 @@ _BAD_VALUES = (duckdb.ConversionException, duckdb.ConstraintException)
 _LACKING = (duckdb.BinderException, duckdb.ParserException, duckdb.NotImplementedException)
 _LACKS = re.compile(r"Unimplemented type|Catalog Error: \w+ Function")
 _NO_NAME = re.compile(r"Referenced (column|table)|does not have a column|Ambiguous reference")
-# A column that the rows lack, in an expression whose result has its name.
-_NO_COLUMN = re.compile(r'Column "([^"]+)" referenced that exists in the SELECT clause')
+# A column that the rows lack.
+_NO_COLUMN = re.compile(
+    r'(?:Column|Referenced column) "((?!_scd_)[^"]+)" (?:referenced that exists in the SELECT|not found in FROM) clause'
+)
 # Python's packages that DuckDB asks for, one message for each way in which it does.
 _PACKAGE = re.compile(r"'(\w+)' is required for this operation|Required module '(\w+)' failed to import")
 _BROKEN = (duckdb.FatalException, duckdb.InternalException, duckdb.IOException)

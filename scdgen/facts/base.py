@@ -147,7 +147,7 @@ ADVICE = {
     "outside_scope": "fix the source or the scope, or leave such rows out by source.where",
     "max_deleted": "raise snapshot.max_deleted if that is right",
     "recorded_order": "give a later time by history.recorded.at, or set the clock right",
-    "taken_at": "run snapshots in the order in which they were taken",
+    "taken_at": "run snapshots in their order, or go back by `scdgen rewind --to` and load all from there on",
 }
 _ADVICE_IN_JOIN = {
     **dict.fromkeys(

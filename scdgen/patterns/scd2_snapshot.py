@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scdgen.facts.base import refuse_rows
+from scdgen.facts.base import refusal, refuse_rows
 from scdgen.facts.built import Source
-from scdgen.facts.columns import Field, struct
+from scdgen.facts.columns import Field, apply, struct
 from scdgen.facts.history import History
 from scdgen.facts.recorded import Reached
 from scdgen.facts.row_rules import Guards, Rows, refuse_conflict, refuse_early
+from scdgen.facts.source import TAKEN_AT
 from scdgen.facts.state import REST, STATE
 from scdgen.patterns.scd2_steps import VersionSteps
 
@@ -39,8 +40,12 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
     """The conditions that exclude the partitions of other keys."""
     conflict: str | None
     """The refusal of rows of a key that differ; ``None`` if any of them may be taken."""
+    newest: str
+    """The newest start or end of a group of stored versions (``t``) that the snapshot covers."""
+    older: str
+    """The refusal of a snapshot before the newest time that is stored, if its rows have no times of their own."""
     early: str
-    """The refusal of a snapshot that is older than a version that it closes."""
+    """The refusal of a snapshot that is not newer than a version that it closes."""
     late_refusal: str
     """The refusal of late rows."""
     labelled: bool = False
@@ -49,22 +54,27 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
     @classmethod
     def of(cls, source: Source, rows: Rows, history: History) -> Scd2Snapshot:
         """Return the facts of a spec."""
-        spec = source.spec
+        spec, times, guards = source.spec, history.times, Guards.of(source)
+        newest = apply("GREATEST", [f"t.{times.start}", times.until()])
+        newest = f"MAX({newest})" + (f" FILTER (WHERE {guards.scope})" if guards.scope else "")
+        stored = f"TO_JSON(STRUCT({TAKEN_AT} AS taken_at, {newest} AS stored))"
         return cls(
             target=source.now,
             rows=rows,
             keys=source.key_names,
             fields=source.fields,
             history=history,
-            guards=Guards.of(source),
+            guards=guards,
             own_time=spec.source.effective_at is not None,
             keeps=spec.unchanged == "keep",
             closes_missing=spec.deletes in {"close", "mark"},
             late=spec.late,
             reached=source.reached,
-            reachable=source.beside_reached(history.times.reachable(source.bound)),
+            reachable=source.beside_reached(times.reachable(source.bound)),
             in_partitions=source.in_partitions,
             conflict=refuse_conflict(spec, "key", []),
+            older=refusal(spec, "taken_at", "the snapshot is older than what is stored", [stored]),
+            newest=newest,
             early=refuse_early(spec, "version that it closes", "_scd_stored._scd_from"),
             late_refusal=refuse_rows(spec, "late", "a late row", ["_scd_at"]),
         )

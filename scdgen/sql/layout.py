@@ -354,7 +354,7 @@ def _create(items: Items) -> str:
             return text + _statement(items[next(n for n, item in enumerate(items) if item is clause[0]) :])
         last = clause[-1]
         if isinstance(last, Group) and name in ("", "TBLPROPERTIES") and not _words(items).endswith("FUNCTION"):
-            text += f"{_text(clause[:-1])} {_group(last, 0, broken=True)}"
+            text += f"{_text(clause[:-1])} {_group(last, 0, broken=True, each=True)}"
         else:
             text += _expression(clause, 0, 0)
     return text
@@ -413,8 +413,8 @@ def _part(part: Items, by: int, column: int) -> str:
     return lay(value, by, column, 1) + (_text(part[-1:]) if more else "")
 
 
-def _group(group: Item, by: int, column: int = 0, tail: int = 0, broken: bool = False) -> str:
-    """What is in parentheses, or a CASE."""
+def _group(group: Item, by: int, column: int = 0, tail: int = 0, broken: bool = False, each: bool = False) -> str:
+    """What is in parentheses, or a CASE; ``each``: every part of a list has a line."""
     line = _text([group])
     if not isinstance(group, Group) or (not broken and _fits(line, column, tail)):
         return line
@@ -433,7 +433,7 @@ def _group(group: Item, by: int, column: int = 0, tail: int = 0, broken: bool = 
     elif _WINDOW.match(_words(group.items)):
         body = _pad(inside).join(_clause(name, part, inside) for name, part in _split(group.items, _WINDOW))
     else:
-        rows = _rows(_parts(group.items), inside)
+        rows = _parts(group.items) if each else _rows(_parts(group.items), inside)
         if rows and len(rows) > 1 and _is_count(rows[0]):  # how many rows STACK has
             group.first.text += _text(rows.pop(0))
         body = _pad(inside).join(_above(row[0], inside) + _part(row, inside, inside) for row in rows)

@@ -331,6 +331,10 @@ def merge_snapshot(history: History, rows: Iterable[Change], taken_at: Any, mean
     for change in usable:
         by_key[change.key].append(change)
     chosen = {key: _chosen(group, meaning) for key, group in by_key.items()}
+    covered = [v for key, found in history.items() if meaning.scope(key) and key != meaning.reserved for v in found]
+    times = [time for v in covered if not v.inferred for time in (v.start, v.end) if time is not None]
+    if not meaning.own_time and max(times, default=taken_at) > taken_at:
+        raise RefusedError("taken_at")
     result = {key: [Version(**vars(v)) for v in versions] for key, versions in history.items()}
     live = [key for key, versions in result.items() if versions[-1].end is None and not versions[-1].deleted]
     live = [key for key in live if meaning.scope(key)]

@@ -35,8 +35,8 @@ WRONG = [
      "(the columns: id, amount, at)"),
     ("id | amount | at", "id | at | at", "batch 1: rows: a column is named twice in 'id | at | at'"),
     ("decimal(10,2)", "money", "batch 1: rows: column 'amount': type 'money' is not for cases; use one of string, "
-     "tinyint, smallint, int, bigint, float, double, decimal, date, timestamp, timestamp_ntz, boolean, struct, array, "
-     "map"),
+     "varchar, char, tinyint, smallint, int, bigint, float, double, decimal, date, timestamp, timestamp_ntz, "
+     "boolean, struct, array, map"),
     ("id int, amount", "id, amount", "batch 1: rows: source schema: 'id, amount decimal(10,2), at timestamp' is not "
      "'name type, name type'"),
     ("      table: id", "      table: id\n      counts: {insert: 1}", "batch 1: counts: no count 'insert'; did you "

@@ -209,7 +209,7 @@ def test_source_column_with_the_name_of_the_start_meets_expectations() -> None:
     """A tracked column comes from a row of the source, even if its expression reads nothing but valid_from."""
     text = SPEC.replace("columns: {", "columns: {since: {type: int, from: year(valid_from)}, ")
     rule = "expectations: [{name: new, expect: since > 2000}]\n"
-    assert "WHEN NOT (since > 2000)" in render(load_spec_text(text + rule)).merge
+    assert "WHEN BOOL_OR(NOT (_scd_state.since > 2000))" in render(load_spec_text(text + rule)).merge
     derived = text.replace("year(valid_from)", "year(valid_from), track: false")
     with pytest.raises(SpecError, match="'since' is not a column that a row gives"):
         load_spec_text(derived + rule)

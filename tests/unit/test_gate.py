@@ -222,7 +222,7 @@ def test_databricks_json_path_is_kept_as_written(pattern: str, path: str) -> Non
     }  # fmt: skip
     merge = render(load_spec_text(json.dumps(document))).merge
     assert f"CAST({path} AS STRING) AS name" in merge and "CAST(payload:id AS BIGINT)" in merge
-    assert "CAST(payload:at::timestamp AS TIMESTAMP)" in merge and "WHERE payload:kind = 'x'" in merge
+    assert "payload:at::timestamp AS " in merge and "WHERE payload:kind = 'x'" in merge
     assert "payload:lsn::bigint AS _scd_sequence_1" in merge and "COALESCE(payload:deleted::boolean, FALSE)" in merge
 
 

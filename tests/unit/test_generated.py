@@ -122,7 +122,7 @@ def test_numeric_flag_is_written_as_number() -> None:
         "history: {is_current: {name: is_current, type: int, open: 1, closed: 0}}\n"
     )
     merge = render(load_spec_text(text)).merge
-    assert "        CASE WHEN _scd_next IS NULL THEN 1 ELSE 0 END AS is_current\n" in merge
+    assert "CASE WHEN _scd_until IS NULL THEN 1 ELSE 0 END AS is_current" in merge
 
 
 def _fields(struct: exp.Struct) -> list[str]:

@@ -229,8 +229,8 @@ def test_files_of_each_feed_are_written_and_removed(tmp_path: Path, capsys: pyte
 
 
 def test_refused_sql_of_a_feed_names_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "scd2").mkdir()
-    (tmp_path / "scd2/snapshot.sql.j2").write_text("staged AS (SELECT , FROM x)")
+    (tmp_path / "scd2/snapshot").mkdir(parents=True)
+    (tmp_path / "scd2/snapshot/steps.sql.j2").write_text("SELECT a, (, b) FROM x")
     (tmp_path / "customer.yml").write_text(json.dumps(DOCUMENT))
     with pytest.raises(SystemExit):
         main(["validate", str(tmp_path / "customer.yml"), "--templates", str(tmp_path)])
