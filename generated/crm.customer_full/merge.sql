@@ -44,7 +44,7 @@ MERGE INTO crm.customer_full AS t USING (
         WHERE NOT EXISTS (SELECT 1 FROM source_rows)
     ),
     stored AS (
-        -- The newest version of each key that an extract can affect. An extract that is older than what is stored stops the run.
+        -- The newest version of each key that an extract can affect. An older extract stops the statement.
         SELECT
             t.customer_no,
             MAX_BY(

@@ -57,7 +57,7 @@ MERGE INTO geo.airports AS t USING (
         WHERE NOT EXISTS (SELECT 1 FROM source_rows)
     ),
     stored AS (
-        -- The newest version of each key that an extract can affect. An extract that is older than what is stored stops the run.
+        -- The newest version of each key that an extract can affect. An older extract stops the statement.
         SELECT
             t.icao,
             MAX_BY(

@@ -25,7 +25,7 @@ STEPS = {
     QUERY, "source_rows", "changes", "extract", "timeline", "newest", "ranked", "events", "given", "opening",
     "marked", "runs", "states", "starts", "completed", "versions", "staged", "snapshot", "stored", "latest",
     "compared", "lives", "filled", "neighbours", "rejected", "folded", "incoming", "judged", "kept", "emptied",
-    "remaining", "t", "s", "c", "n", "o",
+    "remaining", "joined", "counted", "met", "decided", "limited", "t", "s", "c", "n", "o",
 }  # fmt: skip
 RECORDED_STEPS = {"recorded", "reached"}  # of history.recorded
 # Those of source.join, besides its aliases.
