@@ -6,13 +6,18 @@ from collections.abc import Callable
 
 
 def waiting(folder: str) -> Callable[[str], str]:
-    """A function that creates a file ``*.begun`` when called and waits until it is renamed to ``*.go``."""
+    """A function that creates a file ``*.begun`` when called and waits until it is renamed to ``*.go``.
+
+    Only the first call waits: a statement may read a source in two tasks, which would leave no core for another writer.
+    """
 
     def wait(value: str) -> str:
         import pathlib
         import time
         import uuid
 
+        if any(pathlib.Path(folder).glob("*.begun")):
+            return value
         here = pathlib.Path(folder, uuid.uuid4().hex)
         here.with_suffix(".begun").touch()
         for _ in range(1200):
