@@ -82,8 +82,6 @@ class Rows:
     """The refusal of a source without rows; ``None`` if it may be empty."""
     empties: bool = False
     """Whether an empty text becomes NULL, as a partition reads it back."""
-    key_place: int = 0
-    """The number of the column with the refusal: one that nothing reads is not evaluated."""
     expected: tuple[Expected, ...] = ()
     """The expectations, those that stop the statement first."""
     join: Join | None = None
@@ -117,11 +115,6 @@ class Rows:
     def group_known(self, state: State, group: Iterable[str]) -> list[str]:
         """Return the conditions of a group that the variables of the batch cover, which are NULL if it was empty."""
         return [_of_group(text, state, group, "BOOL_AND") for text in self.known]
-
-    @property
-    def tests_rows(self) -> bool:
-        """Whether a row, or the session, may break a rule; the steps of a join test the session."""
-        return bool(self.rules or self.known or self.expected or not self.join)
 
     @property
     def newest_first(self) -> list[str]:
@@ -179,7 +172,6 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
         from_time=source.bounds_times,
         changed=refusal(spec, SOURCE_CHANGED, "the source changed during the run"),
         empties=any(map(spec.loses_empty_text, source.names)),
-        key_place=list(spec.columns).index(spec.keys[0]),
         expected=tuple(sorted(_expected(source), key=lambda expected: expected.refusal is None)),
         join=_join(spec, times) if times and spec.source.join else None,
     )

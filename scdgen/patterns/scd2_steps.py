@@ -32,11 +32,6 @@ class VersionSteps(Facts):
         return tuple(names_of(self.fields))
 
     @property
-    def comparable_values(self) -> tuple[str, ...]:
-        """Return the columns that are not keys, in a form that ``<=>`` accepts."""
-        return tuple(field.comparable for field in self.values)
-
-    @property
     def action(self) -> str | None:
         """Return the column with the action of a version, if the spec has it."""
         return self.history.columns.get("action")
