@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 
 from scdgen import sql
@@ -136,6 +136,9 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
 class Scd2Counts(Scd2Merge, template="scd2/counts.sql.j2"):
     """The counts of a run of scd2."""
 
+    finds_returned: bool = False
+    """Whether a key of an extract that the steps do not know may have versions that ended long ago."""
+
 
 @dataclass(frozen=True)
 class Scd2Plan(PlanFacts, template="scd2/plan.sql.j2"):
@@ -232,7 +235,11 @@ class Scd2(Pattern):
         """
         if source.spec.reads_snapshot and source.fills:
             return None
-        return Scd2Counts.like(_merge(source).labelled(counted=True))
+        merge = _merge(source).labelled(counted=True)
+        given = {field.name: getattr(merge, field.name) for field in fields(Scd2Merge)}
+        return Scd2Counts(
+            **given, finds_returned=source.spec.reads_snapshot and any(map(_may_delete, source.spec.feeds))
+        )
 
     def plan(self, source: Source) -> Scd2Plan:
         """Return a view of the versions that would be written, a row per version, identified by key and start."""

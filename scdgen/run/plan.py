@@ -81,7 +81,7 @@ class PlanView:
         if query is None:
             return self.count(*(action for action in actions if action != REFRESHED), *(["late"] if late else []))
         counts = _read_numbers(self.spark.sql(query))
-        if shape.finds_returned and not self.creates and counts["new"]:
+        if shape.finds_returned and not (self.creates or self.spec.reads_snapshot) and counts["new"]:
             # A key that the steps do not know may have versions that ended long ago, which they do not read.
             counts |= self.count(*CHANGES)
         return counts
