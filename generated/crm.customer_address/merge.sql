@@ -9,6 +9,7 @@
 
 -- The batch affects no version that ended before this, so that Delta skips their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
+
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(start_date AS DATE)) FROM crm.customer_changes);
 
 MERGE INTO crm.customer_address AS t USING (

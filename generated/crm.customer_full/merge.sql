@@ -11,6 +11,7 @@
 
 -- Every row of the extract takes effect at this time.
 DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
+
 SET VARIABLE _scd_taken_at = CASE
     WHEN session.taken < TIMESTAMP '9999-12-31 23:59:59.999 UTC' THEN session.taken
     ELSE RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_full: snapshot.taken_at is NULL or not before the open end')

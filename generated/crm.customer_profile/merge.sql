@@ -11,6 +11,7 @@
 
 -- To run with another value of since, set it yourself, and leave out the statement that sets it here.
 DECLARE OR REPLACE VARIABLE since TIMESTAMP;
+
 SET VARIABLE since = CAST(NULL AS TIMESTAMP);
 
 MERGE INTO crm.customer_profile AS t USING (

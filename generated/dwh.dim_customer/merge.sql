@@ -12,6 +12,7 @@ DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
 
 -- The partitions of the batch's keys. Delta skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
+
 SET VARIABLE (_scd_batch_from, _scd_partitions_1) = (
     WITH source_query AS (
         SELECT c.region, c.customer_no, c.full_name, c.street, c.birth_date, c.changed_on, c.change_no

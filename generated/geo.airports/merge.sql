@@ -11,6 +11,7 @@
 
 -- Every row of the extract takes effect at this time.
 DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
+
 SET VARIABLE _scd_taken_at = COALESCE(
     session.taken,
     RAISE_ERROR('[SCDGEN_NULL_TIME] geo.airports: snapshot.taken_at is NULL')

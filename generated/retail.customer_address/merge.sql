@@ -9,6 +9,7 @@
 
 -- The batch affects no version that ended before this, so that Delta skips their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
+
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(moved_at AS TIMESTAMP)) FROM retail_landing.address_changes);
 
 MERGE INTO retail.customer_address AS t USING (

@@ -13,6 +13,7 @@
 
 -- When the extract was taken.
 DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
+
 SET VARIABLE _scd_taken_at = COALESCE(
     session.taken,
     RAISE_ERROR('[SCDGEN_NULL_TIME] shop.price_list: snapshot.taken_at is NULL')
@@ -20,6 +21,7 @@ SET VARIABLE _scd_taken_at = COALESCE(
 
 -- The batch affects no version that ended before this, so that Delta skips their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
+
 SET VARIABLE _scd_batch_from = (
     SELECT LEAST(MIN(CAST(valid_from AS TIMESTAMP)), _scd_taken_at)
     FROM shop.price_list_extract

@@ -6,6 +6,7 @@
 
 -- The partitions of the batch's keys. Delta skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
+
 SET VARIABLE _scd_partitions_1 = (
     SELECT COLLECT_SET(CAST(substring(visitorCookieId, 1, 2) AS STRING))
     FROM web.page_views

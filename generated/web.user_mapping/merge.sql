@@ -12,6 +12,7 @@ DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 -- The partitions of the batch's keys. Delta skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
+
 SET VARIABLE (_scd_batch_from, _scd_partitions_1) = (
     SELECT
         MIN(CAST(landed AS TIMESTAMP)) - INTERVAL '1' MICROSECOND,

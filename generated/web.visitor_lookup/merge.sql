@@ -12,14 +12,17 @@
 -- The time of this run, written as the end of the open versions.
 -- To run with another value of last_run, set it yourself, and leave out the statement that sets it here.
 DECLARE OR REPLACE VARIABLE last_run TIMESTAMP;
+
 SET VARIABLE last_run = current_timestamp();
 
 -- To run with another value of since, set it yourself, and leave out the statement that sets it here.
 DECLARE OR REPLACE VARIABLE since TIMESTAMP;
+
 SET VARIABLE since = (SELECT coalesce(max(valid_start_date), TIMESTAMP '1900-01-01') FROM web.visitor_lookup);
 
 -- The partitions of the batch's keys. The step "stored" skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
+
 SET VARIABLE _scd_partitions_1 = (
     WITH source_query AS (
         SELECT visitor_cookie_id, user_id, valid_start_date AS seen_at

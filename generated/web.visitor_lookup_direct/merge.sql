@@ -12,10 +12,12 @@
 -- The time of this run, written as the end of the open versions.
 -- To run with another value of last_run, set it yourself, and leave out the statement that sets it here.
 DECLARE OR REPLACE VARIABLE last_run TIMESTAMP;
+
 SET VARIABLE last_run = current_timestamp();
 
 -- The partitions of the batch's keys. The step "stored" skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
+
 SET VARIABLE _scd_partitions_1 = (
     SELECT COLLECT_SET(CAST(substring(visitorCookieId, 1, 2) AS STRING))
     FROM web.page_views

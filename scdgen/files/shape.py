@@ -67,7 +67,7 @@ def taken_types(spec: Spec) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     taken = [(spec.column_source(name), column.type) for name, column in spec.columns.items()]
     row = SourceRow(spec)
-    taken += [(text, row.time_type) for _, text in row.time_texts]
+    taken += [(text, row.time_type or "TIMESTAMP") for _, text in row.time_texts]  # texts have another order
     taken += [(read.text, kind) for _, read, kind in row.sequence_casts]
     for text, kind in taken:
         bare = sql.expression(text).bare
@@ -88,7 +88,7 @@ def taken_by_any(specs: Iterable[Spec]) -> dict[str, set[str]]:
 def _kind_of(spec: Spec, option: str) -> str | None:
     """The type that the value of an expression of the source is cast to, if it is."""
     if option in {"source.effective_at", "source.effective_until"}:
-        return SourceRow(spec).time_type or None
+        return SourceRow(spec).time_type or "TIMESTAMP"
     if option == "source.sets":
         return "ARRAY<STRING>"
     name = option.removeprefix("columns.")

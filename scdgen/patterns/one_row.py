@@ -20,6 +20,9 @@ from scdgen.sql.tokens import with_column
 AT = "_scd_at"
 
 
+_BY_ORDER = {"last", "first"}  # merges that the order of rows decides
+
+
 @dataclass(frozen=True)
 class OneRow(Facts, template="one_row/steps.sql.j2"):
     """templates/one_row: a batch as one row per key; and the columns of the table."""
@@ -128,8 +131,8 @@ class OneRow(Facts, template="one_row/steps.sql.j2"):
     def state(self) -> State:
         """Return the columns that are no key; those of which the least or greatest counts are apart."""
         found = tuple(field for field in self.values if field.name not in (*self.fixed, *self.stamps))
-        ordered = tuple(field for field in found if field in self.ordered)
-        extremes = tuple(field for field in found if field not in self.ordered)
+        ordered = tuple(field for field in found if field.merge in _BY_ORDER)
+        extremes = tuple(field for field in found if field.merge not in _BY_ORDER)
         return State(ordered, extremes) if ordered else State(extremes, ())
 
     @property
@@ -145,7 +148,7 @@ class OneRow(Facts, template="one_row/steps.sql.j2"):
     @property
     def ordered(self) -> tuple[Field, ...]:
         """Return the columns for which the order of the rows matters."""
-        return tuple(field for field in self.values if field.merge in {"last", "first"})
+        return tuple(field for field in self.values if field.merge in _BY_ORDER)
 
     @property
     def combines(self) -> bool:
@@ -291,7 +294,7 @@ class OneRow(Facts, template="one_row/steps.sql.j2"):
 
     def dated_by(self, field: Field, alias: str) -> str:
         """Return when a row of the last step gives a column, or without times whether one does."""
-        if field in self.dated:
+        if field.name in {dated.name for dated in self.dated}:
             return f"{alias}._scd_times.{field.name}"
         sets = with_column(field.is_set, "_scd_sets", f"{alias}._scd_sets")
         return f"{alias}.{self.stamp}" if self.updated_at else sets

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from scdgen.sql.tokens import tokens
 
@@ -129,11 +129,7 @@ def lay_out(text: str) -> str:
         if not items or (_words(items).startswith(("WITH", "MERGE")) and not any(item.is_query for item in items)):
             return text.strip() + "\n"  # which the gate refuses
         laid.append(_above(items[0], 0) + _statement(items) + _text([end]))
-    text = laid[0]
-    for before, after in pairwise(laid):
-        is_pair = before.rsplit("\n", 1)[-1].startswith("DECLARE") and after.startswith("SET")
-        text += ("\n" if is_pair else "\n\n") + after
-    return "\n\n".join([text, *filter(None, [rest])]) + "\n"
+    return "\n\n".join([*laid, *filter(None, [rest])]) + "\n"
 
 
 def _read(text: str) -> tuple[list[Word], str]:

@@ -60,7 +60,8 @@ def rendered(file: str) -> dict[str, Any]:
 
 def squeezed(statement: str) -> str:
     """The words without comments: how lines are filled depends on the length of the names."""
-    return " ".join(re.sub(r"--.*", "", statement).removesuffix(";").split())
+    words = " ".join(re.sub(r"--.*", "", statement).removesuffix(";").split())
+    return re.sub(r"(?<=\() | (?=\))", "", words)
 
 
 def written(options: Any = OPTIONS, **node: Any) -> str:

@@ -98,6 +98,16 @@ history: {recorded: true}
 snapshot: {max_deleted: 0.5}
 table: {layout: split}
 """
+STEPS_OF_CHANGES = """
+target: crm.t
+pattern: scd2
+source: {table: crm.s, effective_at: at, sequence_by: lsn, delete_when: op = 'D'}
+keys: [id]
+columns: {id: int, name: {type: string, nulls: ignore, compare: lower(name)}, note: {type: string, track: false}}
+history: {deleted: gone}
+on_delete: mark
+members: {inferred: {fact: crm.f, keys: {id: id}, at: at, flag: guessed}}
+"""
 EVERY_STEP = """
 target: crm.t
 pattern: scd1
@@ -106,6 +116,10 @@ keys: [id]
 columns: {id: int, name: string}
 """
 SPECS = {
+    "scd2/changes": STEPS_OF_CHANGES,  # every step, with the next one
+    "scd2/changes in two parts": f"{CHANGES}table: {{layout: split}}\nhistory: {{recorded: true}}\n".replace(
+        "PATTERN", "scd2"
+    ).replace("crm.s", "crm.s, effective_at: at"),
     "scd2/snapshot": STEPS_OF_EXTRACTS,  # every step, with the next one
     "scd2/snapshot in two parts": STEPS_OF_EXTRACTS.replace("fill", "ignore"),
     "scd2": SCD2,
@@ -248,6 +262,7 @@ RENDERS: dict[str, Callable[[Compiler], Iterator[str]]] = {
     "scd2/rewind_steps.sql.j2": of_rewind,
     "scd1/counts.sql.j2": partial(of_counts, kind="scd1 snapshot"),
     "scd2/counts.sql.j2": partial(of_counts, kind="scd2"),
+    "scd2/changes/reached.sql.j2": partial(of_files, kind="scd2/changes in two parts"),
     "scd2/snapshot/reached.sql.j2": partial(of_files, kind="scd2/snapshot in two parts"),
     "scd1/snapshot/steps.sql.j2": partial(of_files, kind="scd1 snapshot"),
     "scd1/snapshot/compared.sql.j2": partial(of_files, kind="scd1 snapshot"),
