@@ -121,9 +121,9 @@ class Source(SourceRow):
         """Return the typed rows in the step "incoming", and the rules for them."""
         return read_rows(self, self.partitions)
 
-    def read(self, step: str, empty: str | None = None) -> Rows:
-        """Return the rows in a step of another name; ``empty`` is the refusal of a source without rows."""
-        return replace(self.rows, name=step, empty=empty)
+    def read(self, empty: str | None = None) -> Rows:
+        """Return the rows; ``empty`` is the refusal of a source without rows."""
+        return replace(self.rows, empty=empty)
 
     @cached_property
     def session(self) -> Session:

@@ -48,8 +48,6 @@ class Expected:
 class Rows:
     """The first steps of every statement: the source's rows as the table has them, then the rules for them."""
 
-    name: str
-    """The step with the typed rows."""
     relation: str
     """What the rows are read from; for a join, its first table."""
     query: str | None
@@ -156,7 +154,6 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
     select += [f"{text} AS {alias}" for alias, text in (more | sequence).items()]
     needed = [*source.key_names, *source.own_time] if spec.bad_rows == "skip" else []
     return Rows(
-        name="incoming",
         relation=relation,
         query=query,
         view=view,

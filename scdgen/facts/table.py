@@ -267,7 +267,7 @@ class Rejects(Facts, template="rejects.sql.j2"):
     @classmethod
     def of(cls, source: Source) -> Rejects:
         """Return the facts of a spec with a quarantine; only params are variables of the statement."""
-        spec, rows = source.spec, source.read("changes")
+        spec, rows = source.spec, source.read()
         parts = sql.split_name(spec.quarantine or "")
         session = replace(source.session_of(rows), taken_at=None, last_run=None, batch=())
         return cls(

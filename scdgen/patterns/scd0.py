@@ -83,7 +83,7 @@ class Scd0(Pattern):
 
 def _merge(source: Source) -> Scd0Merge:
     spec = source.spec
-    rows = source.read("changes", empty=refuse_empty(spec) if spec.reads_snapshot else None)
+    rows = source.read(empty=refuse_empty(spec) if spec.reads_snapshot else None)
     staging = OneRow.of(source, rows, first=True)
     return Scd0Merge(
         head=Head.of_feed(spec).saying(FIRST, first_headlines(spec, staging)),

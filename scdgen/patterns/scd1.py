@@ -234,7 +234,7 @@ def _mark_problems(spec: Spec) -> Found:
 
 def _merge(source: Source) -> Scd1Merge:
     spec, target = source.spec, source.target
-    rows = source.read("extract", empty=refuse_empty(spec)) if spec.reads_snapshot else source.read("changes")
+    rows = source.read(empty=refuse_empty(spec)) if spec.reads_snapshot else source.read()
     batch = OneRow.of(source, rows)
     staging: OneRow | Scd1Snapshot = batch
     removes, early = spec.reads_snapshot and spec.deletes in {"remove", "mark"}, None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from scdgen import sql
@@ -82,6 +82,8 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
     """The quoted names of the columns that closing a version sets."""
     ending: Ending | None
     """How rows are ended instead; ``None`` without ``history.recorded``."""
+    finds_returned: bool = False
+    """Whether a key of an extract that the steps do not know may have versions that ended long ago."""
 
     @property
     def whole_keys(self) -> bool:
@@ -135,9 +137,6 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
 @dataclass(frozen=True)
 class Scd2Counts(Scd2Merge, template="scd2/counts.sql.j2"):
     """The counts of a run of scd2."""
-
-    finds_returned: bool = False
-    """Whether a key of an extract that the steps do not know may have versions that ended long ago."""
 
 
 @dataclass(frozen=True)
@@ -236,10 +235,8 @@ class Scd2(Pattern):
         if source.spec.reads_snapshot and source.fills:
             return None
         merge = _merge(source).labelled(counted=True)
-        given = {field.name: getattr(merge, field.name) for field in fields(Scd2Merge)}
-        return Scd2Counts(
-            **given, finds_returned=source.spec.reads_snapshot and any(map(_may_delete, source.spec.feeds))
-        )
+        returns = source.spec.reads_snapshot and any(map(_may_delete, source.spec.feeds))
+        return Scd2Counts.like(replace(merge, finds_returned=returns))
 
     def plan(self, source: Source) -> Scd2Plan:
         """Return a view of the versions that would be written, a row per version, identified by key and start."""
@@ -375,13 +372,13 @@ def _merge(source: Source) -> Scd2Merge:
     bounds = () if unbounded else (times.reachable(source.bound),)
     staging: Scd2Changes | Scd2Snapshot | Scd2Versions
     if spec.reads_versions:
-        rows = source.read("given")
+        rows = source.read()
         staging = Scd2Versions.of(source, rows, history)
     elif spec.reads_snapshot:
-        rows = source.read("extract", empty=refuse_empty(spec))
+        rows = source.read(empty=refuse_empty(spec))
         staging = Scd2Snapshot.of(source, rows, history)
     else:
-        rows = source.read("changes")
+        rows = source.read()
         staging = Scd2Changes.of(source, rows, history, bounds)
     # A version that is corrected by a row without a sequence keeps its own.
     kept = {"sequence"} if "sequence" in columns and history.sequence != SEQUENCE else set[str]()

@@ -86,7 +86,7 @@ IN_JINJA = {
     "diff_run.sql.j2": 1,
     "diff_times.sql.j2": 1,
     "migrate.sql.j2": 1,
-    "scd2/counts.sql.j2": 6,
+    "scd2/counts.sql.j2": 5,
     "scd2/snapshot/decided.sql.j2": 9,
     "scd2/snapshot/given.sql.j2": 2,
     "scd2/snapshot/joined.sql.j2": 2,
