@@ -23,8 +23,8 @@ _NO_CALL = {
 _PARTS = {
     "Alias", "Boolean", "Column", "ColumnConstraint", "ColumnDef", "DataTypeParam", "DeclareItem", "From",
     "Identifier", "IndexParameters", "Insert", "Literal", "Null", "Ordered", "Paren", "Properties", "PropertyEQ",
-    "Return", "ReturnsProperty", "Schema", "SetItem", "Star", "Subquery", "TableAlias", "TemporaryProperty", "Tuple",
-    "Update", "UserDefinedFunction", "Var", "Whens",
+    "Return", "ReturnsProperty", "Schema", "Select", "SetItem", "Star", "Subquery", "Table", "TableAlias",
+    "TemporaryProperty", "Tuple", "Update", "UserDefinedFunction", "Var", "Whens",
 }  # fmt: skip
 _NAMES = {
     "Add": "+", "And": "AND", "Case": "CASE", "DPipe": "||", "ClusterProperty": "CLUSTER BY",
@@ -120,12 +120,10 @@ def _reads_variable(part: exp.Expr) -> bool:
 
 def _clauses(node: exp.Expr) -> Iterator[str]:
     kind = type(node).__name__
-    if isinstance(node, exp.Select):
-        if node.args.get("windows"):
-            yield "WINDOW"
-    elif isinstance(node, exp.Table):
-        if node.db in _FILES and node.this.args.get("quoted"):
-            yield "format.`path`"
+    if isinstance(node, exp.Select) and node.args.get("windows"):
+        yield "WINDOW"
+    elif isinstance(node, exp.Table) and node.db in _FILES and node.this.args.get("quoted"):
+        yield "format.`path`"
     elif isinstance(node, exp.Join):
         yield " ".join(word for word in (node.side, node.kind, "JOIN") if word)
     elif isinstance(node, exp.Union):
@@ -143,6 +141,14 @@ def _clauses(node: exp.Expr) -> Iterator[str]:
         yield f"WHEN {'' if node.args['matched'] else 'NOT '}MATCHED{source} THEN {does}"
     elif isinstance(node, exp.DataType):
         yield f"type {re.split(r'[(<]', node.sql(dialect=DIALECT))[0]}"
+    elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+        yield "name.*"
+    elif isinstance(node, exp.Max | exp.Min | exp.ArgMax | exp.ArgMin):
+        order = node.args.get("expression") or node.this
+        if isinstance(order, exp.Struct) or order.name == "_scd_state":
+            yield "STRUCT as an order"
+    elif isinstance(node, exp.Stack) and any(isinstance(part, exp.Null) for part in node.expressions):
+        yield "NULL in STACK"
     elif type(node) is exp.Property:
         yield "OPTIONS" if isinstance(node.parent, exp.OptionsProperty) else "TBLPROPERTIES"
     elif kind in _NAMES:

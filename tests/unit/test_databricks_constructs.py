@@ -90,8 +90,7 @@ def test_used_and_listed_constructs_match(unjudged: None) -> None:
         ("SELECT a FROM b LEFT ANTI JOIN c ON b.d = c.d;\n", "LEFT ANTI JOIN"),
         ("SELECT a FROM b UNION SELECT a FROM c;\n", "UNION"),
         ("CREATE MATERIALIZED VIEW a AS SELECT 1 AS b;\n", "MaterializedProperty"),
-        ("MERGE INTO a USING b ON c = d WHEN NOT MATCHED BY SOURCE THEN DELETE;\n",
-         "WHEN NOT MATCHED BY SOURCE THEN DELETE"),
+        ("MERGE INTO a USING b ON c WHEN NOT MATCHED BY SOURCE THEN DELETE;", "WHEN NOT MATCHED BY SOURCE THEN DELETE"),
     ],
 )  # fmt: skip
 def test_unlisted_construct_is_named(sql: str, name: str) -> None:
