@@ -25,7 +25,7 @@ neighbours AS (
     SELECT
         *,
         LEAD(t.effective_ts) OVER by_key AS _scd_next,
-        LEAD(t._scd_state) OVER by_key <=> t._scd_state AS _scd_same,
+        LEAD(t._scd_state) OVER by_key IS NOT DISTINCT FROM t._scd_state AS _scd_same,
         (t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC')
             AND COUNT_IF(t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC') OVER (
                 PARTITION BY t.customer_no

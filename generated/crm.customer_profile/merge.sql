@@ -54,7 +54,7 @@ MERGE INTO crm.customer_profile AS t USING (
         FROM (
             SELECT *
             FROM periods AS p
-            WHERE session.since IS NULL OR EXISTS (SELECT * FROM changed AS c WHERE p.id <=> c.id)
+            WHERE session.since IS NULL OR EXISTS (SELECT * FROM changed AS c WHERE p.id IS NOT DISTINCT FROM c.id)
         )
             LATERAL VIEW EXPLODE(ARRAY(_scd_from, _scd_until)) b AS _scd_at
         WHERE CASE

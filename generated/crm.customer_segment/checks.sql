@@ -18,7 +18,7 @@ neighbours AS (
     SELECT
         *,
         LEAD(t.valid_from) OVER by_key AS _scd_next,
-        LEAD(t._scd_state) OVER by_key <=> t._scd_state AS _scd_same,
+        LEAD(t._scd_state) OVER by_key IS NOT DISTINCT FROM t._scd_state AS _scd_same,
         (t.valid_to IS NULL)
             AND COUNT_IF(t.valid_to IS NULL) OVER (
                 PARTITION BY t.id

@@ -27,12 +27,12 @@ FROM (
     SELECT
         t.*,
         CASE
-            WHEN LAG(STRUCT(t.segment)) OVER by_key <=> STRUCT(t.segment) THEN NULL
+            WHEN LAG(STRUCT(t.segment)) OVER by_key IS NOT DISTINCT FROM STRUCT(t.segment) THEN NULL
             ELSE STRUCT(LAG(t.segment) OVER by_key AS segment)
         END AS _scd_previous_segment,
         CASE
             WHEN LAG(STRUCT(t.segment, t.valid_to AS _scd_at)) OVER by_key
-                <=> STRUCT(t.segment, t.valid_from AS _scd_at)
+                IS NOT DISTINCT FROM STRUCT(t.segment, t.valid_from AS _scd_at)
                 THEN NULL
             ELSE t.valid_from
         END AS _scd_since_segment

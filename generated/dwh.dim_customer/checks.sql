@@ -29,7 +29,7 @@ neighbours AS (
     SELECT
         *,
         LEAD(t.start_date) OVER by_key AS _scd_next,
-        LEAD(t._scd_state) OVER by_key <=> t._scd_state AS _scd_same,
+        LEAD(t._scd_state) OVER by_key IS NOT DISTINCT FROM t._scd_state AS _scd_same,
         (t.end_date = DATE '9999-12-31')
             AND COUNT_IF(t.end_date = DATE '9999-12-31') OVER (
                 PARTITION BY t.region, t.customer_no
