@@ -937,8 +937,8 @@ class Spec(Model):
         ),
     ] = Field(
         default="fail",
-        description="Rows with a NULL in a key or in `effective_at`: stop, or skip them. In a snapshot, the key of a "
-        "skipped row counts as missing.",
+        description="Rows with a NULL in a key or in `effective_at`: stop, or skip them. In a snapshot or whole "
+        "histories, the key of a skipped row stays as it is.",
     )
     conflicts: Annotated[
         Literal["fail", "any"],
