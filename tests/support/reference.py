@@ -379,7 +379,6 @@ def _withdraw(versions: list[Version], at: Any, taken_at: Any, meaning: Meaning)
     versions.pop()
     if versions and versions[-1].end == last.start:
         before = versions[-1]
-        before.first = before.first and not before.by_delete  # as for a key that comes back
         before.end, before.by_delete = None, False
     return True
 
@@ -414,10 +413,11 @@ def _take_over(versions: list[Version], change: Change, taken_at: Any, meaning: 
     kept = {**values, **({c: state[c] for c in meaning.compare} if same else {})}
     if last.end is not None:  # a key that comes back, not before it was closed
         if same and last.end >= change.at and not keep:
-            # Its D goes; what it was before is not stored (docs/decisions/0003-snapshots.md).
-            last.end, last.by_delete, last.first, last.values = None, False, False, kept
+            last.end, last.by_delete, last.values = None, False, kept
         else:
-            versions.append(Version(max(change.at, last.end), None, values, first=True, sequence=meaning.kept(change)))
+            later = last.end < change.at
+            last.by_delete = last.by_delete and later
+            versions.append(Version(max(change.at, last.end), None, values, first=later, sequence=meaning.kept(change)))
     elif last.deleted:  # the same with a tombstone
         at = change.at if change.at > last.start else taken_at
         _close(last, at)
@@ -452,7 +452,6 @@ def _fold_last(versions: list[Version], meaning: Meaning) -> None:
         return
     versions.pop()
     before.values = {**last.values, **{c: before.values[c] for c in meaning.tracked}}
-    before.first = before.first and not before.by_delete  # its D goes; what it was before is not stored
     before.end, before.by_delete = None, False
 
 
