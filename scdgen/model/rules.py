@@ -24,7 +24,7 @@ Found = Iterator[tuple[Location, str]]
 STEPS = {
     QUERY, "source_rows", "changes", "extract", "timeline", "newest", "ranked", "events", "given", "opening",
     "marked", "runs", "states", "starts", "completed", "versions", "staged", "snapshot", "stored", "latest",
-    "compared", "lives", "filled", "neighbours", "rejected", "folded", "incoming", "judged", "kept", "emptied",
+    "compared", "lives", "filled", "neighbours", "said", "rejected", "folded", "incoming", "judged", "kept", "emptied",
     "remaining", "joined", "counted", "met", "decided", "limited", "t", "s", "c", "n", "o",
 }  # fmt: skip
 RECORDED_STEPS = {"recorded", "reached"}  # of history.recorded
