@@ -2,7 +2,7 @@
 -- Views of the table.
 -- Generated from specs/customer_address.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The open versions.
+-- The open versions; one may start in the future.
 CREATE OR REPLACE VIEW crm.customer_address_current AS
 SELECT id, name, address, start_date, end_date, is_current
 FROM crm.customer_address AS t

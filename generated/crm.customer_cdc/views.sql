@@ -8,7 +8,7 @@ SELECT CASE
         THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_cdc: needs TIMESTAMP_LTZ')
 END;
 
--- The open versions.
+-- The open versions; one may start in the future.
 CREATE OR REPLACE VIEW crm.customer_cdc_current AS
 SELECT company, customer_no, name, city, valid_from, valid_to, is_current, action, lsn
 FROM crm.customer_cdc AS t

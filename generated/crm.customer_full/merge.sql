@@ -102,7 +102,7 @@ MERGE INTO crm.customer_full AS t USING (
                 WHEN _scd_stored IS NULL THEN ARRAY('open')
                 WHEN _scd_state IS NOT DISTINCT FROM _scd_stored._scd_state
                     THEN IF(_scd_stored._scd_until IS NULL, ARRAY(), ARRAY('correct'))
-                -- Its last version ended at this time or later, and differs.
+                -- Its last version ended at this time, and differs.
                 WHEN _scd_stored._scd_until IS NOT NULL THEN ARRAY('open')
                 ELSE ARRAY('close', 'open')
             END AS _scd_actions
@@ -112,10 +112,7 @@ MERGE INTO crm.customer_full AS t USING (
         -- A row per version. Closing one that is too new stops the run.
         SELECT
             *,
-            CASE
-                WHEN _scd_action = 'open' THEN GREATEST(_scd_taken_at, _scd_stored._scd_until)
-                ELSE _scd_stored._scd_from
-            END AS _scd_start,
+            CASE WHEN _scd_action = 'open' THEN _scd_taken_at ELSE _scd_stored._scd_from END AS _scd_start,
             CASE WHEN _scd_action = 'close' THEN _scd_taken_at END AS _scd_next
         FROM decided
             LATERAL VIEW EXPLODE(_scd_actions) p AS _scd_action

@@ -2,7 +2,7 @@
 -- Views of the table.
 -- Generated from specs/customer_segment.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The open versions.
+-- The open versions; one may start in the future.
 CREATE OR REPLACE VIEW crm.customer_segment_now AS
 SELECT id, name, segment, customer_sk, valid_from, valid_to, is_current
 FROM crm.customer_segment AS t

@@ -2,7 +2,7 @@
 -- Views of the table.
 -- Generated from specs/dim_design.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The open versions.
+-- The open versions; one may start in the future.
 CREATE OR REPLACE VIEW dwh.customer AS
 SELECT region, customer_no, name, address, birth_date, customer_sk, start_date, end_date, current_flag, row_hash
 FROM dwh.dim_customer AS t

@@ -127,7 +127,7 @@ MERGE INTO geo.airports AS t USING (
                             )
                     END
                     THEN IF(_scd_stored._scd_until IS NULL, ARRAY(), ARRAY('correct'))
-                -- Its last version ended at this time or later, and differs.
+                -- Its last version ended at this time, and differs.
                 WHEN _scd_stored._scd_until IS NOT NULL THEN ARRAY('open')
                 ELSE ARRAY('close', 'open')
             END AS _scd_actions
@@ -143,10 +143,7 @@ MERGE INTO geo.airports AS t USING (
         -- A row per version. Closing one that is too new, or too many keys, stops the run.
         SELECT
             *,
-            CASE
-                WHEN _scd_action = 'open' THEN GREATEST(_scd_taken_at, _scd_stored._scd_until)
-                ELSE _scd_stored._scd_from
-            END AS _scd_start,
+            CASE WHEN _scd_action = 'open' THEN _scd_taken_at ELSE _scd_stored._scd_from END AS _scd_start,
             CASE WHEN _scd_action = 'close' THEN _scd_taken_at END AS _scd_next
         FROM counted
         CROSS JOIN (SELECT COUNT(*) AS _scd_current FROM geo.airports AS t WHERE t.valid_to IS NULL)

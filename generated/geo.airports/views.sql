@@ -8,7 +8,7 @@ SELECT CASE
         THEN RAISE_ERROR('[SCDGEN_SETTINGS] geo.airports: needs TIMESTAMP_LTZ')
 END;
 
--- The open versions.
+-- The open versions; one may start in the future.
 CREATE OR REPLACE VIEW geo.airports_current AS
 SELECT icao, iata, name, city, subd, country, elevation, lat, lon, tz, lid, valid_from, valid_to, is_current
 FROM geo.airports AS t

@@ -142,7 +142,7 @@ def describe_deleted(count: int, current: int, limit: float | None = None) -> st
 
 def describe_newer(taken: str) -> str:
     """Describe a snapshot that the table has and that was taken after the one of a run or a plan."""
-    return f"a snapshot taken later, {taken}, is already in the table; keys that it deleted may come back"
+    return f"a snapshot taken later, {taken}, is already in the table; this one may undo what it changed"
 
 
 def describe_limit(limit: float) -> str:

@@ -135,7 +135,7 @@ class Reached:
         spec, times = source.spec, source.times
         if times is None or spec.recorded is None or times.open_flag is None or times.open_end is not None:
             return None
-        if spec.reads_versions or source.fills or (spec.history.action is not None and not spec.reads_snapshot):
+        if spec.reads_versions or source.fills or spec.history.action is not None:
             return None
         return cls(
             table=table,

@@ -104,6 +104,10 @@ class Rows:
         unless = "".join(f" AND ({stop}) IS NOT TRUE" for stop in stops)
         return [*self.skipped, *(f"({text}){unless}" for text in found)]
 
+    def unsaid(self, state: State) -> list[str]:
+        """Return those of them that a row with a key may meet."""
+        return self.left_out(state)[len(self.keys) if self.skipped else 0 :]
+
     def group_rules(self, state: State, group: Iterable[str]) -> list[tuple[str, str]]:
         """Return (condition, refusal) of the rules for the rows of a group; ``group`` are its columns."""
         rules = [(rule.broken, rule.refusal) for rule in self.expected if rule.refusal]

@@ -24,7 +24,7 @@ Found = Iterator[tuple[Location, str]]
 STEPS = {
     QUERY, "source_rows", "changes", "extract", "timeline", "newest", "ranked", "events", "given", "opening",
     "marked", "runs", "states", "starts", "completed", "versions", "staged", "snapshot", "stored", "latest",
-    "compared", "lives", "filled", "neighbours", "rejected", "folded", "incoming", "judged", "kept", "emptied",
+    "compared", "lives", "filled", "neighbours", "said", "rejected", "folded", "incoming", "judged", "kept", "emptied",
     "remaining", "joined", "counted", "met", "decided", "limited", "t", "s", "c", "n", "o",
 }  # fmt: skip
 RECORDED_STEPS = {"recorded", "reached"}  # of history.recorded
@@ -608,9 +608,6 @@ def _expectations(spec: Spec) -> Found:
         for name in sorted(read.columns - {name.lower() for name in known}):
             hint = nearest(name, known) or f"; the columns are {', '.join(known)}"
             yield (*place, "expect"), f"expect: '{name}' is not a column that a row gives{hint}"
-        if rule.on_violation != "fail" and spec.source.feed != "changes" and spec.deletes != "ignore":
-            why = "a row that is left out counts as a delete; write fail, or on_delete: ignore"
-            yield (*place, "on_violation"), f"on_violation: {rule.on_violation}: with feed: {spec.source.feed}, {why}"
     wanted = any(rule.on_violation == "quarantine" for rule in spec.expectations)
     if wanted and spec.quarantine is None:
         yield ("expectations",), "expectations: rows go to quarantine; name its table in 'quarantine:'"

@@ -685,7 +685,9 @@ class Expectation(Model):
 class Views(Model):
     """Names of the views to create."""
 
-    current: TableName | None = Field(default=None, description="A view of the open versions.")
+    current: TableName | None = Field(
+        default=None, description="A view of the open versions, of which some may start in the future."
+    )
     as_of: Annotated[TableName | None, Option(needs=Need.PAST)] = Field(
         default=None, description="scd2: a table function that takes a time and returns the versions valid then."
     )
@@ -937,8 +939,8 @@ class Spec(Model):
         ),
     ] = Field(
         default="fail",
-        description="Rows with a NULL in a key or in `effective_at`: stop, or skip them. In a snapshot, the key of a "
-        "skipped row counts as missing.",
+        description="Rows with a NULL in a key or in `effective_at`: stop, or skip them. In a snapshot or whole "
+        "histories, the key of a skipped row stays as it is.",
     )
     conflicts: Annotated[
         Literal["fail", "any"],

@@ -99,7 +99,7 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
     def only_end(self) -> str:
         """Return the condition on the action of a version of which only the end is written."""
         extract = self.extract
-        return "IN ('close', 'reopen')" if extract and extract.own_time else "= 'close'"
+        return "IN ('close', 'reopen')" if extract and extract.reopens else "= 'close'"
 
     def values(self, names: Iterable[str]) -> list[str]:
         """Return the values of columns of the table, from the rows to write (``s``)."""

@@ -70,7 +70,8 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
             closes_missing=spec.deletes in {"close", "mark"},
             late=spec.late,
             reached=source.reached,
-            reachable=source.beside_reached(times.reachable(source.bound)),
+            # The action of a version that is open again depends on the one before it.
+            reachable=source.beside_reached(*([] if spec.history.action else [times.reachable(source.bound)])),
             in_partitions=source.in_partitions,
             conflict=refuse_conflict(spec, "key", []),
             older=refusal(spec, "taken_at", "the snapshot is older than what is stored", [stored]),
@@ -118,7 +119,8 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
             ("_scd_gone", self.closes_missing),
             ("_scd_stored", True),
             ("_scd_withdrawn", self.own_time),
-            ("_scd_prior", self.folds),
+            ("_scd_prior", self.has_prior),
+            ("_scd_continues", self.action is not None and not self.own_time),
             ("_scd_known", given and self.learns),
             ("_scd_before", given and self.learns and self.folds),
             ("_scd_fills", given and self.fills),
@@ -135,6 +137,16 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
     def folds(self) -> bool:
         """Whether a corrected version may become equal to the one before it, and is then folded into that one."""
         return self.own_time and not self.keeps and bool(self.history.tracked)
+
+    @property
+    def has_prior(self) -> bool:
+        """Whether the version before the one that a row meets is read, too."""
+        return self.folds or (self.own_time and self.action is not None)
+
+    @property
+    def reopens(self) -> bool:
+        """Whether the end of a stored version may be written without another version that closes it."""
+        return self.own_time or self.action is not None
 
     @property
     def content(self) -> tuple[str, ...]:
@@ -253,7 +265,8 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
         found = (
             *((name, True) for name in ("_scd_action", "_scd_start", "_scd_next", "_scd_stored")),
             ("_scd_gone", self.closes_missing),
-            ("_scd_prior", self.folds),
+            ("_scd_prior", self.has_prior),
+            ("_scd_continues", self.action is not None and not self.own_time),
             ("_scd_sequence", self.keeps_sequence),
             ("_scd_fills", self.fills),
         )

@@ -54,6 +54,7 @@ class Scd2Versions(VersionSteps, template="scd2/versions/steps.sql.j2"):
         """Return the steps after those of the source, in order; each has a file of its name."""
         optional = (
             ("given", True),
+            ("said", bool(self.rows.unsaid(self.state))),
             ("neighbours", bool(self.has_before or self.has_next)),
             ("runs", not self.keeps),
             ("versions", bool(not self.keeps or self.overlap or self.has_before or self.has_next)),
@@ -105,5 +106,6 @@ class Scd2Versions(VersionSteps, template="scd2/versions/steps.sql.j2"):
 
     @property
     def keys_from(self) -> str:
-        """Return the step with the keys of the source: where rows are left out of "given", maybe all of a key are."""
-        return "given" if self.rows.join or self.rows.left_out(self.state) else "source_rows"
+        """Return the step with the keys of the source, if rows are left out those of the rows that count."""
+        counted = "said" if "said" in self.steps else "given"
+        return counted if self.rows.join or self.rows.left_out(self.state) else "source_rows"

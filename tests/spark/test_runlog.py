@@ -148,24 +148,28 @@ def test_history_has_the_time_of_each_snapshot(
     spark.sql("DROP TABLE IF EXISTS log.extracts")
     Path("extracts.yml").write_text(
         "target: log.extracts\npattern: scd2\nsource: {table: nowhere, feed: snapshot}\nkeys: [id]\n"
-        "columns: {id: int}\nsnapshot: {taken_at: ':taken'}\nparams: {taken: timestamp}\n"
+        "columns: {id: int, note: {type: string, track: false}}\n"
+        "snapshot: {taken_at: ':taken'}\nparams: {taken: timestamp}\n"
     )
-    for taken, rows in (("2024-05-01", "id\n1\n"), ("2024-06-01 12:30", "id\n2\n")):
-        Path("rows.csv").write_text(rows)
+    extracts = (("2024-05-01", "1,a"), ("2024-06-01", "2,a"), ("2024-06-01 12:30", "2,b"))
+    for taken, row in extracts:
+        Path("rows.csv").write_text(f"id,note\n{row}\n")
         status, _, err = called("run", "extracts.yml", "--source", "rows.csv", "--param", f"taken={taken}")
         assert (status, err) == (0, "")
     status, out, _ = called("history", "extracts.yml", "--json")
     listed = [json.loads(line) for line in out.splitlines()]
     assert [(commit["operation"], commit["taken"]) for commit in listed] == [
-        ("MERGE", "2024-06-01 12:30:00"), ("MERGE", "2024-05-01 00:00:00"), ("CREATE TABLE", ""),
+        ("MERGE", "2024-06-01 12:30:00"), ("MERGE", "2024-06-01 00:00:00"), ("MERGE", "2024-05-01 00:00:00"),
+        ("CREATE TABLE", ""),
     ]  # fmt: skip
-    assert [commit["removed"] for commit in listed] == [0, 0, None]
+    assert [commit["removed"] for commit in listed] == [0, 0, 0, None]
     assert spark.conf.get("spark.databricks.delta.commitInfo.userMetadata", None) is None
     status, out, _ = called("history", "extracts.yml")
     assert "  2024-06-01 12:30:00  " in out.splitlines()[3]
-    older = ("extracts.yml", "--source", "both.csv", "--param", "taken=2024-05-15")
-    Path("both.csv").write_text("id\n1\n2\n")
-    says = "a snapshot taken later, 2024-06-01 12:30:00, is already in the table; keys that it deleted may come back"
+    # The newest extract changed an untracked value, which has no time. A key that it deleted would stop an older one.
+    older = ("extracts.yml", "--source", "older.csv", "--param", "taken=2024-06-01 12:00")
+    Path("older.csv").write_text("id,note\n2,c\n")
+    says = "a snapshot taken later, 2024-06-01 12:30:00, is already in the table; this one may undo what it changed"
     assert called("plan", *older)[1].splitlines()[1:3] == ["  0 keys deleted (0.0 %)", f"  {says}"]
     status, out, err = called("run", *older, "--json")
     run = json.loads(out)["run"]

@@ -397,7 +397,7 @@ class Batch:
         state = self._inferred(state)
         if not case.scd1:
             if case.versions:
-                return replace_histories(state, self.kept, case.meaning)
+                return replace_histories(state, self.kept, self.meaning)
             if case.snapshot:
                 return merge_snapshot(state, self.kept, self.now, self.meaning)
             return merge_changes(state, self.kept, case.meaning)
@@ -417,9 +417,9 @@ class Batch:
 
     @property
     def meaning(self) -> Meaning:
-        """That of the case; a snapshot is not empty if an expectation leaves out all of its rows."""
-        left_out = any(map(self.case.is_rejected, self.case.selected(self.rows)))
-        return replace(self.case.meaning, allow_empty=True) if left_out else self.case.meaning
+        """That of the case, with the keys of which an expectation leaves out rows of the batch."""
+        left_out = filter(self.case.is_rejected, self.case.selected(self.rows))
+        return replace(self.case.meaning, rejected=frozenset(row.key for row in left_out))
 
     def written(self, state: Any) -> list[tuple[Any, ...]]:
         if self.case.scd1:

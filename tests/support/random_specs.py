@@ -239,7 +239,7 @@ def make_combined_case(seed: int, target: str, folder: str) -> Case:
     if drawn.random() < 0.5 and changes:
         _add_parts(case, sets=drawn.random() < 0.7, truncates=drawn.random() < 0.7)
     violation = drawn.choice(["", "quarantine", "skip", "fail"])
-    if violation and (violation == "fail" or changes or case.meaning.on_delete == "ignore"):
+    if violation:
         _add_expectation(case, violation)
     if not case.scd1 and drawn.random() < 0.5:
         _add_members(case, drawn.random() < 0.7)
@@ -729,5 +729,10 @@ def extract(case: Case, keys: int, taken: int) -> list[Change]:
             found.append(found[-1])
         if case.meaning.conflicts == "any" and not case.scd1 and rng.random() < 0.1:
             found.append(replace(found[-1], values=values(case, name)))
+    if case.meaning.bad_rows == "skip":
+        apart = replace(case, random=random.Random(f"{case.seed} {taken} bad"))
+        found.append(Change((None, *key(case, 1)[1:]), case.time(taken), values(apart, (0,))))
+        if "effective_at" in case.document["source"]:
+            found += [Change(key(case, n), None, values(apart, key(case, n))) for n in (1, 2, 3)]
     rng.shuffle(found)
     return found

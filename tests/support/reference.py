@@ -90,6 +90,7 @@ class Meaning:
     max_deleted: float = 1.0
     scope: Callable[[Key], bool] = lambda _: True
     reserved: Key | None = None  # the key of the unknown member
+    rejected: frozenset[Key] = frozenset()  # the keys of rows that an expectation leaves out of an extract or histories
     keeps_sequence: bool = False  # history.sequence
 
     def kept(self, change: Change) -> tuple[Any, ...] | None:
@@ -314,6 +315,11 @@ def _given(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning: 
     return found
 
 
+def _unsaid(rows: Iterable[Change], meaning: Meaning) -> set[Key]:
+    """Section 8: the keys of which a row is left out; it says nothing of its key, which stays as it is."""
+    return {*meaning.rejected, *(row.key for row in rows if row.at is None and None not in row.key)}
+
+
 def _in_scope(rows: Iterable[Change], meaning: Meaning) -> list[Change]:
     """The usable rows of a snapshot, each of which is in its scope."""
     usable = _usable(rows, meaning)
@@ -324,13 +330,15 @@ def _in_scope(rows: Iterable[Change], meaning: Meaning) -> list[Change]:
 
 def merge_snapshot(history: History, rows: Iterable[Change], taken_at: Any, meaning: Meaning) -> History:
     """The history after a full extract taken at ``taken_at``."""
-    usable = _in_scope(rows, meaning)
+    rows = [*rows]
+    usable, unsaid = _in_scope(rows, meaning), _unsaid(rows, meaning)
     if not usable and not meaning.allow_empty:
         raise RefusedError("empty_snapshot")
     by_key: dict[Key, list[Change]] = defaultdict(list)
     for change in usable:
         by_key[change.key].append(change)
     chosen = {key: _chosen(group, meaning) for key, group in by_key.items()}
+    chosen = {key: change for key, change in chosen.items() if key not in unsaid}
     covered = [v for key, found in history.items() if meaning.scope(key) and key != meaning.reserved for v in found]
     times = [time for v in covered if not v.inferred for time in (v.start, v.end) if time is not None]
     if not meaning.own_time and max(times, default=taken_at) > taken_at:
@@ -339,7 +347,7 @@ def merge_snapshot(history: History, rows: Iterable[Change], taken_at: Any, mean
     live = [key for key, versions in result.items() if versions[-1].end is None and not versions[-1].deleted]
     live = [key for key in live if meaning.scope(key)]
     live = [key for key in live if key != meaning.reserved and not result[key][-1].inferred]
-    gone = [key for key in live if key not in chosen and meaning.on_delete != "ignore"]
+    gone = [key for key in live if key not in chosen and key not in unsaid and meaning.on_delete != "ignore"]
     if len(gone) > meaning.max_deleted * len(live):
         raise RefusedError("max_deleted")
     for key in gone:
@@ -371,7 +379,6 @@ def _withdraw(versions: list[Version], at: Any, taken_at: Any, meaning: Meaning)
     versions.pop()
     if versions and versions[-1].end == last.start:
         before = versions[-1]
-        before.first = before.first and not before.by_delete  # as for a key that comes back
         before.end, before.by_delete = None, False
     return True
 
@@ -406,10 +413,11 @@ def _take_over(versions: list[Version], change: Change, taken_at: Any, meaning: 
     kept = {**values, **({c: state[c] for c in meaning.compare} if same else {})}
     if last.end is not None:  # a key that comes back, not before it was closed
         if same and last.end >= change.at and not keep:
-            # Its D goes; what it was before is not stored (docs/decisions/0003-snapshots.md).
-            last.end, last.by_delete, last.first, last.values = None, False, False, kept
+            last.end, last.by_delete, last.values = None, False, kept
         else:
-            versions.append(Version(max(change.at, last.end), None, values, first=True, sequence=meaning.kept(change)))
+            later = last.end < change.at
+            last.by_delete = last.by_delete and later
+            versions.append(Version(max(change.at, last.end), None, values, first=later, sequence=meaning.kept(change)))
     elif last.deleted:  # the same with a tombstone
         at = change.at if change.at > last.start else taken_at
         _close(last, at)
@@ -444,7 +452,6 @@ def _fold_last(versions: list[Version], meaning: Meaning) -> None:
         return
     versions.pop()
     before.values = {**last.values, **{c: before.values[c] for c in meaning.tracked}}
-    before.first = before.first and not before.by_delete  # its D goes; what it was before is not stored
     before.end, before.by_delete = None, False
 
 
@@ -462,11 +469,14 @@ def _fill(versions: Sequence[Version], unknown: Sequence[str], values: Values) -
 
 def replace_histories(history: History, rows: Iterable[Change], meaning: Meaning) -> History:
     """Section 6, feed: versions: each key that the source names has the source's history, and no other."""
+    rows = [*rows]
     by_key: dict[Key, list[Change]] = defaultdict(list)
     for row in _usable(rows, meaning):
         if row.until is not None and row.until <= row.at:
             raise RefusedError("end_before_start")
         by_key[row.key].append(row)
+    for key in _unsaid(rows, meaning):
+        by_key.pop(key, None)
     result = {**history, **{key: _whole_history(group, meaning) for key, group in by_key.items()}}
     for key in by_key:  # its rows have no sequence, so that a stored version keeps its own
         stored = {version.start: version.sequence for version in history.get(key, [])}
@@ -742,12 +752,14 @@ def merge_current_snapshot(
     With ``taken_at``, the rows that it removes must be older. With ``deleted``, missing keys are flagged at that time,
     and one that comes back has only what its rows give.
     """
-    usable = _in_scope(rows, meaning)
+    rows = [*rows]
+    usable, unsaid = _in_scope(rows, meaning), _unsaid(rows, meaning)
     if not usable and not meaning.allow_empty:
         raise RefusedError("empty_snapshot")
+    usable = [change for change in usable if change.key not in unsaid]
     there = {change.key for change in usable}
     stored = [key for key in table if meaning.scope(key) and not (deleted and table[key][deleted])]
-    gone = [key for key in stored if key not in there and meaning.on_delete != "ignore"]
+    gone = [key for key in stored if key not in there | unsaid and meaning.on_delete != "ignore"]
     if updated_at is not None and taken_at is not None and any(table[key][updated_at] >= taken_at for key in gone):
         raise RefusedError("taken_at")
     if len(gone) > meaning.max_deleted * len(stored):

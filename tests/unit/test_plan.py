@@ -87,7 +87,7 @@ def test_new_column_explains_that_keys_change() -> None:
 
 def test_newer_snapshot_is_named() -> None:
     plan = replace(PLAN, newer_snapshot="2024-06-01 00:00:00")
-    says = "a snapshot taken later, 2024-06-01 00:00:00, is already in the table; keys that it deleted may come back"
+    says = "a snapshot taken later, 2024-06-01 00:00:00, is already in the table; this one may undo what it changed"
     assert format_plan(plan).splitlines()[2] == f"  {says}"
     assert as_object(plan)["newer_snapshot"] == "2024-06-01 00:00:00"
 

@@ -95,7 +95,7 @@ IN_JINJA = {
     "scd2/snapshot/newest.sql.j2": 1,
     "scd2/snapshot/snapshot.sql.j2": 4,
     "scd2/snapshot/versions.sql.j2": 1,
-    "scd2/snapshot/written.sql.j2": 3,
+    "scd2/snapshot/written.sql.j2": 2,
     "show.sql.j2": 3,
     "views.sql.j2": 1,
 }
