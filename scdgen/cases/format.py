@@ -379,7 +379,7 @@ class _File:
 
     def wrong(self, message: str, *place: str | int) -> CaseError:
         """Return a mistake at a place."""
-        at = self.lines.position(place) if self.lines else ()
+        at = self.lines.position(place)[1:] if self.lines else ()
         return CaseError(f"{':'.join([self.name, *map(str, at)])}: {message}")
 
     def in_case(self, mistakes: Iterable[CaseError], document: Any, number: int) -> CaseError:
@@ -418,7 +418,7 @@ def read_case_file(path: Path, spec: Spec | None = None, wrong: list[str] | None
     try:
         text = read_text(path)
         # Lines parses the text as well, and says what is wrong with the YAML, and where.
-        file = _File(path.as_posix(), Lines(text, path.as_posix()))
+        file = _File(path.as_posix(), Lines.of_text(text, path.as_posix()))
         document = YAML(typ="safe", pure=True).load(text)
     except UnicodeDecodeError as error:
         raise CaseError(f"{path.as_posix()}: {NO_UTF8}") from error

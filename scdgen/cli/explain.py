@@ -11,6 +11,7 @@ import json
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
@@ -22,6 +23,7 @@ from scdgen.compile.lineage import Lineage, lineage
 from scdgen.compile.render import Compiler
 from scdgen.compile.statements import Script
 from scdgen.escape import escape_control
+from scdgen.model.load import Lines
 from scdgen.model.reference import Entry, options
 from scdgen.model.resolved import resolve
 from scdgen.model.spec import TAKEN, Spec, choose_feeds
@@ -42,6 +44,8 @@ class Setting:
     meaning: str
     given: bool
     choice: bool
+    entries: tuple[str, ...] = ()
+    """What stands for the * in the place, for each value that is given."""
 
     @property
     def shown(self) -> str:
@@ -99,7 +103,8 @@ def settings(spec: Spec) -> list[Setting]:
             text = defaults[0][1] if resolved else option.default.replace("`", "").replace("null", "")
         if given or text:
             choice = option.allowed.startswith("`") and ", " in option.allowed
-            found.append(Setting(option.place, text, _meaning(spec, option), bool(given), choice))
+            entries = tuple(entry for entry, _ in given)
+            found.append(Setting(option.place, text, _meaning(spec, option), bool(given), choice, entries))
     return found
 
 
@@ -234,11 +239,23 @@ def _lists(
         yield "Feeds", list(_list_feeds(spec, shown)), []
     given = [setting for setting in found if setting.given]
     default = [setting for setting in found if not setting.given]
-    yield "Options set", [(setting.shown, setting.meaning) for setting in given], []
+    lines = Lines.of_file(spec.origin) if Path(spec.origin).is_file() else Lines([])
+    yield "Options set", [(each.shown, each.meaning + _list_files(each, spec, lines, shown)) for each in given], []
     # Choices decide what happens to rows; the other defaults are names, types and limits, which explain themselves.
     choices = [(setting.shown, setting.meaning) for setting in default if setting.choice]
     yield "Defaults", choices, [setting.shown for setting in default if not setting.choice]
     yield f"Steps of {spec.file_name('merge.sql')}", [(step.name, step.comment) for step in script.steps()], []
+
+
+def _list_files(setting: Setting, spec: Spec, lines: Lines, shown: Callable[[str], str]) -> str:
+    """Say which files set an option, if there are several."""
+    if not lines.has_defaults:
+        return ""
+    steps = setting.place.split(".")
+    if spec.feed and steps[0] == "source":
+        steps = ["sources", spec.feed, *steps[1:]]
+    places = [tuple(entry if step == "*" else step for step in steps) for entry in setting.entries]
+    return f" Set by {', '.join(dict.fromkeys(shown(lines.position(place)[0]) for place in places))}."
 
 
 def _escape_cell(text: str) -> str:

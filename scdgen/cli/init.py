@@ -120,7 +120,7 @@ def init(
     # The draft may go to stdout, so remarks go to stderr.
     for line in draft.warnings:
         echo(f"{auto_cdc or path or table}: check: {line}", err=True)
-    text = draft.text()
+    text = draft.text(Path(out) if out else None)
     if out is None:
         click.echo(text, nl=False)
         return

@@ -23,7 +23,8 @@ from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, choose_va
 from scdgen.files import errors as files_errors
 from scdgen.files.dialect import check_options
 from scdgen.files.find import FORMATS, PACKED, Match, find_matches, is_pattern
-from scdgen.model.load import Lines, fill_joins, is_case_file, read_spec
+from scdgen.model.defaults import is_defaults_file
+from scdgen.model.load import Lines, Loaded, fill_joins, find_useless, is_case_file, is_spec_file, read_spec
 from scdgen.model.spec import Spec
 from scdgen.url import Url
 
@@ -468,15 +469,13 @@ def report_error(error: Exception, debug: bool, **fields: str) -> None:
 def find_specs(given: Iterable[str | Path]) -> list[Path]:
     """Find spec files: the given files, and those in folders that end in ``.yml`` or ``.yaml``, sorted by name.
 
-    Files with cases, which a folder and a pattern of the shell may name as well, are left out.
+    Files with cases and with defaults, which a folder and a pattern of the shell may name as well, are left out.
     """
     found: list[Path] = []
     items = [Path(item) for item in given]
     for item in items:
         if item.is_dir():
-            inside = sorted(
-                path for path in item.rglob("*") if path.suffix in {".yml", ".yaml"} and not is_case_file(path)
-            )
+            inside = sorted(filter(is_spec_file, item.rglob("*")))
             if not inside:
                 raise UsageError(f"{item}: there is no .yml or .yaml file in this folder; give one that holds specs")
             found += inside
@@ -485,6 +484,9 @@ def find_specs(given: Iterable[str | Path]) -> list[Path]:
         elif is_case_file(item) and item.is_file():
             if len(items) == 1:
                 raise UsageError(f"{item}: has cases of a spec and is not one; run: scdgen test {item}")
+        elif is_defaults_file(item) and item.is_file():
+            if len(items) == 1:
+                raise UsageError(f"{item}: has the defaults of specs and is not one; give the folder, or a spec")
         elif item.is_file() or item.is_symlink():  # a link is refused when it is read
             found.append(item)
         elif item.exists():
@@ -506,7 +508,7 @@ def load_one(given: Iterable[str | Path], command: str) -> Spec:
 
 def load_specs(given: Iterable[str | Path]) -> list[Spec]:
     """Load all specs, or raise :class:`SpecError` with the mistakes of all of them."""
-    specs: list[Spec] = []
+    loaded: list[Loaded] = []
     problems: list[Problem] = []
     first: SpecError | None = None
     for found in map(_load_or_error, find_specs(given)):
@@ -514,7 +516,10 @@ def load_specs(given: Iterable[str | Path]) -> list[Spec]:
             problems += found.problems
             first = first or found
         else:
-            specs.append(found)
+            loaded.append(found)
+    specs = [found.spec for found in loaded]
+    # A spec with mistakes may be the one that takes a default.
+    problems += [] if problems else find_useless(loaded)
     # A table has one spec: two would write over each other's rows.
     owners: dict[tuple[str, ...], Spec] = {}
     for spec in specs:
@@ -522,7 +527,7 @@ def load_specs(given: Iterable[str | Path]) -> list[Spec]:
         if name in owners:
             message = f"target: {spec.target} is the target of {owners[name].origin} too; each table has one spec"
             message += ": name both sources in it, under 'sources:'"
-            problems.append(Problem(spec.origin, Lines.of_file(spec.origin).of(("target",)) or 1, 1, message))
+            problems.append(Lines.of_file(spec.origin).problem(("target",), message))
         owners.setdefault(name, spec)
     # Fill in joins last, because they read the other specs.
     filled: list[Spec] = []
@@ -537,7 +542,7 @@ def load_specs(given: Iterable[str | Path]) -> list[Spec]:
     return filled
 
 
-def _load_or_error(path: Path) -> Spec | SpecError:
+def _load_or_error(path: Path) -> Loaded | SpecError:
     try:
         return read_spec(path)
     except SpecError as error:

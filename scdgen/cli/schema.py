@@ -8,8 +8,9 @@ from scdgen.cli.options import common_options
 
 
 @click.command()
+@click.option("--defaults", is_flag=True, help="That of a defaults.yml.")
 @common_options
-def schema(debug: bool) -> None:
+def schema(defaults: bool, debug: bool) -> None:
     """Print the JSON Schema of a spec, for editors. Needs no Spark and no Java.
 
     \b
@@ -19,7 +20,7 @@ def schema(debug: bool) -> None:
     """
     from scdgen.model.reference import render_schema
 
-    click.echo(render_schema(), nl=False)
+    click.echo(render_schema(defaults), nl=False)
 
 
 COMMANDS = (schema,)

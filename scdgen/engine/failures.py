@@ -324,7 +324,7 @@ def _where(spec: Spec, word: str) -> str:
         return ""
     lines = Lines.of_file(spec.origin) if Path(spec.origin).is_file() else None
     options = ", ".join(
-        ".".join(map(str, place)) + (f" in {spec.origin}:{lines.of(place)}" if lines else "")
+        ".".join(map(str, place)) + (" in {}:{}".format(*lines.position(place)) if lines else "")
         for place in (place_of_feed(place, spec.feed) for place in found)
     )
     return f" ({options})"

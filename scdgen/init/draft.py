@@ -11,6 +11,7 @@ import types
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, get_args
 
 import sqlglot
@@ -26,7 +27,7 @@ from scdgen import sql
 from scdgen.compile.compile import render
 from scdgen.errors import UsageError, nearest
 from scdgen.init.guess import is_load_time
-from scdgen.model.load import load_spec_text
+from scdgen.model.load import load_draft, load_spec_text, read_defaults
 from scdgen.model.spec import Source, Spec
 from scdgen.sql.tokens import DIALECT, tokens
 from scdgen.sql.types import data_type, to_spark
@@ -68,11 +69,18 @@ class Draft:
         """Add a comment above an option, or at the head of the draft if that does not have the option."""
         self.notes.setdefault(place, []).append(text)
 
-    def text(self, name: str = "the draft") -> str:
-        """Write the YAML, load it and render its SQL. Raises :class:`SpecError` if it is not a valid spec."""
-        inner = _build_mapping(self.options, (), self.notes, Spec)
+    def text(self, file: Path | None = None) -> str:
+        """Write the YAML, load it and render its SQL. Raises :class:`SpecError` if it is not a valid spec.
+
+        For a ``file``, leave out what the defaults of its folder say.
+        """
+        said = read_defaults(file) if file else {}
+        if said.get("source", {}).get("feed", "changes") != "changes":
+            self.options["source"].setdefault("feed", "changes")
+        options = _left_of(self.options, said)
+        inner = _build_mapping(options, (), self.notes, Spec)
         # A note on an option that the draft does not have goes to the top.
-        homeless = [line for place, lines in self.notes.items() if not _holds(self.options, place) for line in lines]
+        homeless = [line for place, lines in self.notes.items() if not _holds(options, place) for line in lines]
         out = io.StringIO()
         writer = YAML()
         writer.Representer = _Representer
@@ -87,8 +95,24 @@ class Draft:
         begin = "".join(f"{line}\n" for part in head for line in _format_comment(part, 0))
         text = f"{begin}\n{out.getvalue()}" if begin else out.getvalue()
         # Prove that the draft is a valid spec before anybody sees it.
-        render(load_spec_text(text, name=name))
+        render(load_draft(text, file) if file else load_spec_text(text, name="the draft"))
         return text
+
+
+def _left_of(options: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the options that defaults have with the same value, and mappings of which nothing is left.
+
+    >>> _left_of({"history": {"gap": "1 day", "action": "a"}, "table": {"layout": "none"}},
+    ...          {"history": {"gap": "1 day"}, "table": {"layout": "none"}})
+    {'history': {'action': 'a'}}
+    """
+    left = {}
+    for name, value in options.items():
+        both = isinstance(value, dict) and isinstance(said.get(name), dict)
+        rest = _left_of(value, said[name]) if both else value
+        if name not in said or rest != ({} if both else said[name]):
+            left[name] = rest
+    return left
 
 
 def _holds(options: Any, place: Place) -> bool:

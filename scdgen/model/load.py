@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -16,11 +18,13 @@ from ruamel.yaml.reader import ReaderError
 
 from scdgen import sql
 from scdgen.errors import NO_UTF8, Problem, SpecError, UsageError, nearest, of_system
+from scdgen.model import defaults
+from scdgen.model.defaults import Layer
 from scdgen.model.joins import fill_in
 from scdgen.model.nodes import CheckedComposer, CheckedConstructor, RefusedError
 from scdgen.model.option import find_model
 from scdgen.model.registry import pattern_names
-from scdgen.model.rules import Location, place_of_feed, rule_problems
+from scdgen.model.rules import Location, find_inapplicable, place_of_feed, rule_problems
 from scdgen.model.spec import ShortForm, Spec
 from scdgen.paths import read_text
 
@@ -59,27 +63,95 @@ def is_case_file(path: Path) -> bool:
     return path.name.endswith(CASES)
 
 
+def is_spec_file(path: Path) -> bool:
+    """Whether a file of a folder is a spec, by its name."""
+    return path.suffix in {".yml", ".yaml"} and not is_case_file(path) and not defaults.is_defaults_file(path)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A spec, and which options of its folders' ``defaults.yml`` are not in it, because it does not take them."""
+
+    spec: Spec
+    files: tuple[str, ...] = ()
+    """The files of defaults that it has."""
+    left_out: dict[tuple[str, Location], Problem] = field(default_factory=dict)
+    """File and place of an option -> the mistake that it is if no spec takes it."""
+
+
 def load_spec(path: str | Path) -> Spec:
     """Read one spec file. Raises :class:`SpecError` with all its mistakes, :class:`UsageError` if it cannot be read.
 
-    What a join leaves out comes from the specs next to the file.
+    It has the defaults of its folder. What a join leaves out comes from the specs next to the file.
     """
-    return fill_joins(read_spec(path))
+    loaded = read_spec(path)
+    if problems := find_useless([loaded]):
+        raise SpecError(problems)
+    return fill_joins(loaded.spec)
 
 
-def read_spec(path: str | Path) -> Spec:
-    """Read one spec file as :func:`load_spec` does, but leave its joins as they are written."""
+def read_spec(path: str | Path) -> Loaded:
+    """Read one spec file as :func:`load_spec` does, but leave its joins and its defaults as they are written."""
     path = Path(path)
+    return _build([_layer(_read_text(path), path.as_posix()), *_read_defaults(path)])
+
+
+def _read_text(path: Path) -> str:
     try:
         # Name a file of data for what it is; its bytes would fail as YAML in an odd way.
         if (kind := _DATA.get(path.suffix.lower())) and path.is_file():
             raise SpecError([Problem(path.as_posix(), 0, 0, _of_data(kind, path.as_posix()))])
-        text = read_text(path)
+        return read_text(path)
     except UnicodeDecodeError as error:
         raise SpecError([Problem(str(path), 0, 0, NO_UTF8)]) from error
     except OSError as error:
         raise UsageError(of_system(error, path)) from error
-    return load_spec_text(text, name=path.as_posix())
+
+
+def _read_defaults(spec: Path) -> list[Layer]:
+    """Read the defaults of a spec, the nearest first."""
+    layers = [
+        Layer(file.as_posix(), _parse(_read_text(file), file.as_posix())) for file in defaults.find_defaults(spec)
+    ]
+    if problems := [problem for layer in layers for problem in defaults.find_misplaced(layer)]:
+        raise SpecError(problems)
+    return layers
+
+
+def read_defaults(spec: Path) -> dict[str, Any]:
+    """Return the options of the defaults of a spec, which may not be there yet. Raises :class:`SpecError`."""
+    return defaults.merge([Layer("", {}), *_read_defaults(spec)])
+
+
+def find_useless(loaded: Sequence[Loaded]) -> list[Problem]:
+    """Return the options of defaults that a spec left out, and that no other spec below their file takes."""
+    found: list[Problem] = []
+    of_folder: dict[str, list[Loaded | None]] = {}
+    for (file, place), problem in {key: value for each in loaded for key, value in each.left_out.items()}.items():
+        takes = functools.partial(_takes, file=file, place=place)
+        if any(map(takes, loaded)):
+            continue
+        if file not in of_folder:
+            of_folder[file] = list(_read_below(Path(file).parent))
+        if not any(map(takes, of_folder[file])):
+            found.append(problem)
+    return found
+
+
+def _takes(loaded: Loaded | None, file: str, place: Location) -> bool:
+    """Whether a spec may take an option of a file of defaults; of a spec with mistakes, that is not known."""
+    if loaded is None:
+        return True
+    left_out = any((file, place[:count]) in loaded.left_out for count in range(1, len(place) + 1))
+    return file in loaded.files and not left_out
+
+
+def _read_below(folder: Path) -> Iterator[Loaded | None]:
+    for path in sorted(filter(is_spec_file, folder.rglob("*"))):
+        try:
+            yield read_spec(path)
+        except (SpecError, UsageError):
+            yield None
 
 
 def fill_joins(spec: Spec, given: Iterable[Spec] = ()) -> Spec:
@@ -104,7 +176,7 @@ def fill_joins(spec: Spec, given: Iterable[Spec] = ()) -> Spec:
     # Only a mistake needs places, for which the file is read again.
     if found:
         lines = Lines.of_file(spec.origin)
-        raise SpecError(Problem(spec.origin, *lines.position(place), message) for place, message in found)
+        raise SpecError(lines.problem(place, message) for place, message in found)
     return spec.with_sources(sources)
 
 
@@ -116,7 +188,7 @@ def _find_joined(spec: Spec, loaded: Mapping[str, Spec]) -> Iterator[Spec]:
     path = Path(spec.origin)
     tables = [sql.split_name(joined.table)[-1].lower() for joined in spec.source.join.values()]
     for other in sorted(path.parent.iterdir()):
-        if other.suffix not in {".yml", ".yaml"} or other == path or is_case_file(other):
+        if not is_spec_file(other) or other == path:
             continue
         if other.as_posix() in loaded:
             yield loaded[other.as_posix()]
@@ -124,11 +196,23 @@ def _find_joined(spec: Spec, loaded: Mapping[str, Spec]) -> Iterator[Spec]:
         with suppress(OSError, UnicodeDecodeError, SpecError):
             text = read_text(other)
             if any(table in text.lower() for table in tables):
-                yield load_spec_text(text, name=other.as_posix())
+                yield read_spec(other).spec
 
 
 def load_spec_text(text: str, name: str = "inline") -> Spec:
     """Read a spec from YAML text; ``name`` is the file's name in messages. Raises :class:`SpecError`."""
+    return _build([_layer(text, name)]).spec
+
+
+def load_draft(text: str, path: Path) -> Spec:
+    """Read a spec from the text that is to be written to a file, with the defaults of its folder."""
+    return _build([_layer(text, path.as_posix()), *_read_defaults(path)]).spec
+
+
+_NULL = "nothing"  # in messages
+
+
+def _layer(text: str, name: str) -> Layer:
     if _is_like_csv(text):
         raise SpecError([Problem(name, 0, 0, _of_data("a CSV", name))])
     tree = parse(text, name)
@@ -136,12 +220,34 @@ def load_spec_text(text: str, name: str = "inline") -> Spec:
         what = "the file is empty" if tree is None else f"the file holds {_shown(tree)}"
         begin = "a mapping that begins with 'target:', 'pattern:', 'source:', 'keys:' and 'columns:'"
         raise SpecError([Problem(name, 1, 1, f"{what}; a spec is {begin}")])
-    spec, found = _validate(_plain(tree), name)
-    if found:
-        problems = [Problem(name, *_position(tree, place), message) for place, message in found]
+    return Layer(name, tree)
+
+
+def _build(layers: Sequence[Layer]) -> Loaded:
+    """Build a spec from its file, the first layer, and its defaults. Raises :class:`SpecError`."""
+    name, lines = layers[0].file, Lines(layers)
+    spec, found, broken = _validate(defaults.merge(layers), name)
+    # Leave out defaults that are not for this spec.
+    left_out: dict[tuple[str, Location], Problem] = {}
+    for place, message in find_inapplicable(spec) if spec is not None and lines.has_defaults else ():
+        problem = lines.problem(place, f"{message}; no spec below this file takes it")
+        if problem.file != name:
+            left_out[problem.file, place] = problem
+    if left_out:
+        data = defaults.merge(layers)
+        for _, place in left_out:
+            _set_aside(data, place, None)
+        spec, found, broken = _validate(data, name)
+    back = "; no defaults.yml sets it, so that null takes nothing back" if lines.has_defaults else ""
+    problems = [lines.problem(place, message + (back if _NULL in message else "")) for place, message in found]
+    for place, message in broken:
+        problem = lines.problem(place, message)
+        # A default may be right for the other specs.
+        problems.append(problem if problem.file == name else lines.problem(place, f"{message} (of {name})"))
+    if problems:
         raise SpecError(_shorten(problems, name))
     assert spec is not None
-    return spec.for_feed()
+    return Loaded(spec.for_feed(), tuple(layer.file for layer in layers[1:]), left_out)
 
 
 # Extensions of data files -> their format.
@@ -170,6 +276,12 @@ def _is_like_csv(text: str) -> bool:
     if len(lines) < 2 or re.match(r"\s*[#{\[&*!|>%@-]", lines[0]) or re.search(r":(\s|$)", lines[0]):
         return False
     return any(lines[0].count(sep) and lines[0].count(sep) == lines[1].count(sep) for sep in ",;\t|")
+
+
+@functools.lru_cache(maxsize=64)
+def _parse(text: str, name: str) -> Any:
+    """Parse a file that many specs have."""
+    return parse(text, name)
 
 
 def parse(text: str, name: str) -> Any:
@@ -218,20 +330,10 @@ def _problem(name: str, mark: Any, what: str) -> Problem:
     return Problem(name, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0, what)
 
 
-def _plain(node: Any) -> Any:
-    """Convert the round-trip types of the YAML reader, which carry positions, to plain Python values."""
-    if isinstance(node, dict):
-        return {key if isinstance(key, str) else str(key): _plain(value) for key, value in node.items()}
-    if isinstance(node, list):
-        return [_plain(value) for value in node]
-    for kind in (bool, int, float, str):
-        if isinstance(node, kind):
-            return kind(node)
-    return node
-
-
-def _validate(data: dict[str, Any], name: str) -> tuple[Spec | None, list[tuple[Location, str]]]:
-    """Return the spec and its mistakes; the spec is ``None`` if it could not be built.
+def _validate(
+    data: dict[str, Any], name: str
+) -> tuple[Spec | None, list[tuple[Location, str]], list[tuple[Location, str]]]:
+    """Return the spec, the mistakes of its options and the rules that it breaks; ``None`` if it could not be built.
 
     Invalid fields are replaced or removed, so that the rules across the other fields are checked too and all mistakes
     are reported at once.
@@ -259,9 +361,8 @@ def _validate(data: dict[str, Any], name: str) -> tuple[Spec | None, list[tuple[
                 if e["type"] != "missing":
                     _set_aside(data, place, _stand_in(place, e["type"]))
     # The rules across fields need a whole spec, with stand-ins for what was wrong.
-    if spec is not None:
-        found += [(place, message) for place, message in rule_problems(spec) if not reported.cover(place)]
-    return spec, found
+    rules = rule_problems(spec) if spec is not None else []
+    return spec, found, [(place, message) for place, message in rules if not reported.cover(place)]
 
 
 class _Places:
@@ -325,7 +426,8 @@ def _message(place: Location, error: Any) -> str:
         return f"'{option}' is missing; {_holder(place[:-1])} needs it"
     if kind == "literal_error":
         allowed = _allowed_values(place)
-        return f"{option}: '{given}' is not one of {', '.join(allowed)}{nearest(str(given), allowed)}"
+        shown = _NULL if given is None else f"'{given}'"
+        return f"{option}: {shown} is not one of {', '.join(allowed)}{nearest(str(given), allowed)}"
     if kind == "value_error":
         text = str(context["error"])
         return text if f"'{option}'" in text else f"{option}: {text}"
@@ -362,7 +464,7 @@ def _holder(place: Location) -> str:
 
 def _shown(value: Any) -> str:
     if value is None:
-        return "nothing"
+        return _NULL
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
     return f"'{str(value).lower() if isinstance(value, bool) else value}'"
@@ -394,40 +496,31 @@ def _allowed_values(place: Location) -> list[str]:
     return [str(value) for option in options if get_origin(option) is Literal for value in get_args(option)]
 
 
-def _position(tree: Any, place: Location) -> tuple[int, int]:
-    """Return line and column (from 1) of the deepest node on the path ``place`` that the file has."""
-    line, column = 0, 0
-    for step in place:
-        try:
-            if isinstance(tree, dict):
-                # YAML reads some keys as numbers or booleans; the path has their text.
-                key = step if step in tree else next(key for key in tree if str(key) == step)
-                line, column = tree.lc.key(key)  # type: ignore[attr-defined]
-                tree = tree[key]
-            else:
-                line, column = tree.lc.item(step)
-                tree = tree[step]
-        except (StopIteration, AttributeError, KeyError, IndexError, TypeError):
-            # The file ends here, such as at an option that is missing.
-            break
-    return line + 1, column + 1
-
-
 class Lines:
-    """The places of the options of a spec in its file."""
+    """The places of the options of a spec in its files: its own, and those of its defaults."""
 
-    def __init__(self, text: str, name: str):
-        self._tree = parse(text, name)
+    def __init__(self, layers: Sequence[Layer]):
+        self._layers = layers
+
+    @classmethod
+    def of_text(cls, text: str, name: str) -> Lines:
+        """Read the text of one file."""
+        return cls([Layer(name, parse(text, name))])
 
     @classmethod
     def of_file(cls, origin: str) -> Lines:
-        """Read the file of a spec."""
-        return cls(read_text(Path(origin)), origin)
+        """Read the file of a spec, and its defaults."""
+        return cls([Layer(origin, parse(read_text(Path(origin)), origin)), *_read_defaults(Path(origin))])
 
-    def of(self, place: Location) -> int:
-        """Return the line of an option, from 1; if the file does not set it, that of the enclosing option."""
-        return self.position(place)[0]
+    @property
+    def has_defaults(self) -> bool:
+        """Whether the spec has any."""
+        return len(self._layers) > 1
 
-    def position(self, place: Location) -> tuple[int, int]:
-        """Return line and column of an option, as :meth:`of` does."""
-        return _position(self._tree, place)
+    def position(self, place: Location) -> tuple[str, int, int]:
+        """Return file, line and column, from 1, of an option; if no file sets it, those of the enclosing option."""
+        return defaults.locate(self._layers, place)
+
+    def problem(self, place: Location, message: str) -> Problem:
+        """Return the mistake of an option."""
+        return Problem(*self.position(place), message)

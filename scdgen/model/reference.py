@@ -18,6 +18,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from scdgen.model import spec as spec
+from scdgen.model.defaults import OWN, OWN_OF_SOURCE
 from scdgen.model.option import find_model, without_option
 from scdgen.model.registry import options_of, pattern_names
 from scdgen.model.spec import Spec
@@ -144,6 +145,7 @@ def build_schema() -> dict[str, Any]:
     for definition in definitions.values():
         definition.pop("title", None)
     definitions["Type"] = {"anyOf": [{"enum": list(TYPES)}, {"type": "string", "pattern": _type_pattern()}]}
+    made["required"].remove("pattern")  # a defaults.yml may have it
     # The most frequent mistake is a source without one of the three.
     del made["properties"]["source"]["default"]  # one of the two is required
     made["oneOf"] = [{"required": [name]} for name in ("source", "sources")]
@@ -151,9 +153,29 @@ def build_schema() -> dict[str, Any]:
     return {"$schema": _Generator.schema_dialect, "$id": SCHEMA_ID, **made, "title": "scdgen spec"}
 
 
-def render_schema() -> str:
-    """Render the JSON Schema as text, ending in a newline."""
-    return json.dumps(build_schema(), indent=2, ensure_ascii=False) + "\n"
+def build_defaults_schema() -> dict[str, Any]:
+    """Build the JSON Schema of ``defaults.yml``: the options of a spec that are not of one alone, each optional."""
+    made = build_schema()
+    source = made["$defs"]["Source"]
+    for holder, own in ((made, OWN), (source, OWN_OF_SOURCE)):
+        for name in own:
+            del holder["properties"][name]
+        del holder["oneOf"]
+    # A spec may have the rest of a mapping; the entries of a list are whole.
+    for definition in (made, *(made["$defs"][name] for name in made["$defs"].keys() - {"Check", "Expectation"})):
+        for part in (definition, *definition.get("anyOf", ())):
+            part.pop("required", None)
+    text = json.dumps(made["properties"])
+    while unused := [name for name in made["$defs"] if f'/{name}"' not in text + json.dumps(made["$defs"])]:
+        for name in unused:
+            del made["$defs"][name]
+    return {**made, "$id": f"{SCHEMA_ID}:defaults", "title": "scdgen defaults", "description": "Options of specs."}
+
+
+def render_schema(defaults: bool = False) -> str:
+    """Render the JSON Schema of a spec, or of ``defaults.yml``, as text, ending in a newline."""
+    made = build_defaults_schema() if defaults else build_schema()
+    return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
 
 
 class _Generator(GenerateJsonSchema):

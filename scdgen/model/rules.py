@@ -269,6 +269,13 @@ def _pattern(spec: Spec) -> Found:
     rules, feed = rules_of(spec), spec.source.feed
     if not rules.accepts(feed):
         yield ("source", "feed"), f"feed: {feed} is not for {spec.pattern}; it takes {', '.join(rules.feeds)}"
+    yield from _not_of_pattern(spec)
+    yield from rules.problems(spec)
+
+
+def _not_of_pattern(spec: Spec) -> Found:
+    """Yield options that the pattern does not take."""
+    rules = rules_of(spec)
     if spec.deletes not in rules.deletes:
         takes = ", ".join(rules.deletes)
         yield ("on_delete",), f"on_delete: {spec.deletes} is not for {spec.pattern}; it takes {takes}"
@@ -277,7 +284,13 @@ def _pattern(spec: Spec) -> Found:
             if given.path == "lookups":  # a view of facts with versions of another table
                 why = f"{why.partition(';')[0]}; write it in the spec of the dimension"
             yield given.place, f"{given.name}: is not for {spec.pattern}, {why}"
-    yield from rules.problems(spec)
+
+
+def find_inapplicable(spec: Spec) -> Found:
+    """Yield the options that the pattern or the feed of a spec does not take."""
+    for feed in spec.feeds:
+        for place, message in (*_not_of_pattern(feed), *_refused(feed)):
+            yield place_of_feed(place, feed.feed), message
 
 
 def _keys(spec: Spec) -> Found:

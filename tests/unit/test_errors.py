@@ -61,6 +61,7 @@ KINDS = {
     "columns": 90,
     "commands": 72,
     "config": 12,
+    "defaults": 12,
     "engine": 23,
     "environment": 21,
     "files": 37,
