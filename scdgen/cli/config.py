@@ -7,31 +7,22 @@ from __future__ import annotations
 
 import functools
 import os
-import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from scdgen.cli.output import format_value
-from scdgen.errors import NO_UTF8, UsageError, nearest
-from scdgen.paths import read_text
+from scdgen.errors import UsageError, nearest
+from scdgen.settings import TARGETS, read_settings
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-# File -> the tables in it that lead to the options. The first file that has options counts.
-_FILES: dict[str, tuple[str, ...]] = {"scdgen.toml": (), "pyproject.toml": ("tool", "scdgen")}
 _LAST = ("remote", "warehouse", "conf", "quiet", "templates", "debug")  # in each --help
 OWN = frozenset(
     {"check", "diff", "feed", "format", "from", "infer", "limit", "out", "param", "plan", "run", "test", "to"}
 )
 """Options that mean something else in another command, or have the name of one; no others have a variable for all."""
+_OTHER = ("init", "target")  # a command, and its option with the name of one that all others share
 _PLACES = "scdgen.places"  # in the context: (command, parameter) -> the file and the key that set it
 
 Commands = Mapping[str, click.Command]
@@ -44,7 +35,8 @@ def prepare(name: str, command: click.Command) -> None:
     command.callback = _locate_errors(command.callback)
     for option in _list_options(command):
         key = _name(option)
-        option.envvar = [_name_variable(name, key), *([_name_variable(key)] if key not in OWN else [])]
+        shared = key not in OWN and (name, key) != _OTHER
+        option.envvar = [_name_variable(name, key), *([_name_variable(key)] if shared else [])]
         option.callback = _locate_errors(option.callback)
 
 
@@ -53,7 +45,8 @@ def load(context: click.Context, commands: Commands) -> None:
 
     Raises :class:`UsageError` for text that is not TOML, for unknown keys, and for values of another kind.
     """
-    file, tables, settings = _read_settings()
+    file, tables, settings = read_settings()
+    settings = {key: value for key, value in settings.items() if key != TARGETS}
     if not settings:
         return
     shared = {_name(option) for command in commands.values() for option in _list_options(command)} - OWN
@@ -70,7 +63,7 @@ def load(context: click.Context, commands: Commands) -> None:
         if key in shared:
             for name, command in commands.items():
                 for option in _list_options(command):
-                    if _name(option) == key:
+                    if _name(option) == key and (name, key) != _OTHER:
                         keep(name, option, place, value)
         elif key not in commands:
             raise UsageError(f"{place}: {_explain_unknown(key, commands, shared, tables)}")
@@ -131,31 +124,6 @@ def _name(option: click.Option) -> str:
 
 def _name_variable(*words: str) -> str:
     return "_".join(("SCDGEN", *words)).replace("-", "_").upper()
-
-
-def _read_settings() -> tuple[str, tuple[str, ...], dict[str, Any]]:
-    for file, tables in _FILES.items():
-        if not Path(file).is_file():
-            continue
-        try:
-            found: Any = tomllib.loads(read_text(Path(file)))
-        except UnicodeDecodeError:
-            raise UsageError(f"{file}: {NO_UTF8}") from None
-        except tomllib.TOMLDecodeError as error:
-            reason, *numbers = re.split(r" \(at line (\d+), column (\d+)\)", str(error))
-            place = ":".join([file, *filter(None, numbers)])
-            what = f"is not valid TOML ({reason[:1].lower()}{reason[1:]})"
-            raise UsageError(f"{place}: {what}; write lines such as limit = 50, and texts in quotes") from None
-        except RecursionError:
-            raise UsageError(f"{file}: has too many brackets in one another; write lists of texts") from None
-        # Go down to scdgen's own table in the file.
-        for table in tables:
-            found = found.get(table, {}) if isinstance(found, dict) else {}
-        if not isinstance(found, dict):
-            raise UsageError(f"{file}: {'.'.join(tables)}: is not a table; write options below [{'.'.join(tables)}]")
-        if found:
-            return file, tables, found
-    return "", (), {}
 
 
 def _explain_unknown(key: str, commands: Commands, shared: set[str], tables: tuple[str, ...]) -> str:

@@ -11,7 +11,6 @@ import json
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
@@ -239,7 +238,7 @@ def _lists(
         yield "Feeds", list(_list_feeds(spec, shown)), []
     given = [setting for setting in found if setting.given]
     default = [setting for setting in found if not setting.given]
-    lines = Lines.of_file(spec.origin) if Path(spec.origin).is_file() else Lines([])
+    lines = Lines.of_spec(spec)
     yield "Options set", [(each.shown, each.meaning + _list_files(each, spec, lines, shown)) for each in given], []
     # Choices decide what happens to rows; the other defaults are names, types and limits, which explain themselves.
     choices = [(setting.shown, setting.meaning) for setting in default if setting.choice]

@@ -14,9 +14,9 @@ from click.core import ParameterSource
 
 from scdgen import paths
 from scdgen.cli import log
-from scdgen.cli.config import describe_file_options
+from scdgen.cli.config import describe_file_options, is_typed
 from scdgen.cli.init import read_text
-from scdgen.cli.options import find_specs, load_specs, specs_argument, templates_option
+from scdgen.cli.options import chosen_targets, find_specs, load_specs, load_written, specs_argument, templates_option
 from scdgen.cli.output import code, echo, say
 from scdgen.compile.compile import render_feeds
 from scdgen.compile.macro import render_macro
@@ -26,8 +26,10 @@ from scdgen.compile.script import render_script
 from scdgen.compile.statements import FILES, Script
 from scdgen.errors import Problem, SpecError, UsageError, printable
 from scdgen.escape import escape_control
+from scdgen.model.load import in_target
 from scdgen.model.resolved import SPEC_JSON, from_json, to_json
 from scdgen.model.spec import Spec
+from scdgen.settings import list_targets
 from scdgen.sql.words import remark
 from scdgen.stored.meaning import explain_changes
 from scdgen.stored.migrate import write_lines
@@ -122,6 +124,7 @@ def generate(
                scdgen generate --format dbt .      for the models of a dbt project, after dbt parse
                scdgen generate --check specs      in CI
                scdgen generate --diff specs       before running a changed spec
+               scdgen generate --target dev --target prod specs      to DIR/dev and DIR/prod
     """
     if (check or diff) and (described := describe_file_options()):
         log.note(printable(described))  # also with a quiet = true of the file, because they decide what is compared
@@ -130,52 +133,89 @@ def generate(
             raise UsageError("writes a file of a spec, and macros have none; leave it out", option="--plan")
         _generate_for_dbt(specs, compiler, out, check, diff)
         return
-    changed, dry, found = 0, check or diff, find_specs(specs)
-    loaded = load_specs(found)
+    dry, found = check or diff, find_specs(specs)
+    loaded = load_written(found)
+    roots = {name: in_target(loaded, name) for name in _choose_targets(Path(out), loaded, dry)}
     if not dry:
         _warn_of_local_paths(loaded)
-    # Headers name the spec relative to the output's parent folder, so that they do not depend on the working one.
-    parent = Path(out).absolute().parent
-    shown = [spec.placed_at(Path(os.path.relpath(spec.origin, parent)).as_posix()) for spec in loaded]
+    # A single spec says nothing about the folders of others, nor does an output that has more in it than SQL.
+    is_whole = any(map(os.path.isdir, specs)) and not any(_is_below(path, Path(out)) for path in found)
     # Update those that exist with every format: an outdated one would look right.
     asked = {kind, PLAN} if plan else {kind}
+    options = [*(["--plan"] if plan else []), *(["--out", out] if out != "generated" else [])]
+    changed, foreign, commands = 0, list[Path](), []
+    for name, placed in roots.items():
+        differ, known = _generate(placed, Path(out), Path(out, name or ""), compiler, asked, dry, diff)
+        changed += differ
+        commands += [[*(["--target", name] if name else []), *specs, *options]] if differ else []
+        if dry:
+            others = [] if name else [path.name for path in _list_folders(Path(out)) if path.name in roots]
+            foreign += _list_foreign(Path(out, name or ""), known, is_whole, others)
+    if dry:
+        for path in foreign:
+            echo(f"{path}: no spec of {shlex.join(specs)} makes it; remove it, or give its spec too")
+        _require_none(changed, commands, kind, len(foreign))
+
+
+def _choose_targets(out: Path, loaded: Sequence[Spec], dry: bool) -> Sequence[str | None]:
+    """Return the targets to generate, ``None`` for the names as written; by default, compare all that have a folder."""
+    chosen = chosen_targets()
+    if not dry or is_typed("target"):
+        return chosen or (None,)
+    folders = [path.name for path in _list_folders(out)]
+    written = {spec.folder for spec in loaded}
+    targets = [name for name in list_targets() if name in folders] if {*folders} - written else []
+    as_written: list[str | None] = [None] if written & {*folders} else []
+    return [*as_written, *targets] or chosen or (None,)
+
+
+def _list_folders(out: Path) -> list[Path]:
+    return sorted(path for path in out.iterdir() if path.is_dir()) if out.is_dir() else []
+
+
+def _generate(
+    specs: Sequence[Spec], out: Path, root: Path, compiler: Compiler, asked: Collection[str], dry: bool, diff: bool
+) -> tuple[int, dict[str, list[str]]]:
+    """Write or compare the files of specs in the folder of a target, ``root``.
+
+    Return how many differ, and folder -> the names that it may have.
+    """
+    # Headers name the spec relative to the output's parent folder, so that they do not depend on the working one.
+    parent = out.absolute().parent
+    shown = [spec.placed_at(Path(os.path.relpath(spec.origin, parent)).as_posix()) for spec in specs]
     added = frozenset(
         (spec.folder, format_)
         for spec in shown
         for format_, names in ADDED.items()
-        if format_ in asked or any(paths.exists(Path(out, spec.folder, name), Path(out)) for name in names)
+        if format_ in asked or any(paths.exists(root / spec.folder / name, out) for name in names)
     )
+    changed = 0
     known: dict[str, list[str]] = {}
     for spec in shown:
         files = render_files(spec, compiler, added)
-        differ, folder = 0, Path(out, spec.folder)
+        differ, folder = 0, root / spec.folder
         known[spec.folder] = _list_names(spec, folder)
         for name in known[spec.folder]:
-            differ += _write_file(folder / name, files.get(name), dry, Path(out))
+            differ += _write_file(folder / name, files.get(name), dry, out)
         if diff and differ:
             _print_meanings(spec, folder, compiler)
         changed += differ
-    if dry:
-        # A single spec says nothing about the folders of others, nor does an output that has more in it than SQL.
-        is_whole = any(map(os.path.isdir, specs)) and not any(_is_below(path, Path(out)) for path in found)
-        foreign = _list_foreign(Path(out), known, is_whole)
-        for path in foreign:
-            echo(f"{path}: no spec of {shlex.join(specs)} makes it; remove it, or give its spec too")
-        options = [*(["--plan"] if plan else []), *(["--out", out] if out != "generated" else [])]
-        _require_none(changed, [*specs, *options], kind, len(foreign))
+    return changed, known
 
 
 def _is_below(path: Path, folder: Path) -> bool:
     return path.absolute().is_relative_to(folder.absolute())
 
 
-def _list_foreign(out: Path, known: Mapping[str, Collection[str]], is_whole: bool) -> list[Path]:
+def _list_foreign(
+    out: Path, known: Mapping[str, Collection[str]], is_whole: bool, others: Collection[str]
+) -> list[Path]:
     """List the files and folders of the output that no spec makes. ``known`` is folder -> the names that it may have.
 
-    Without ``is_whole``, only those inside of the folders of the specs.
+    Without ``is_whole``, only those inside of the folders of the specs; ``others`` are folders of targets.
     """
     folders = {Path(out, name): names for name, names in known.items()}
-    found = _list_others(out, known, _README) if is_whole else []
+    found = _list_others(out, {*known, *others}, _README) if is_whole else []
     return sorted(found + [path for folder, names in folders.items() for path in _list_others(folder, names)])
 
 
@@ -199,7 +239,7 @@ def _list_others(folder: Path, known: Collection[str], kept: re.Pattern[str] | N
     ]
 
 
-def _require_none(changed: int, given: Sequence[str], kind: str, foreign: int = 0) -> None:
+def _require_none(changed: int, given: Sequence[Sequence[str]], kind: str, foreign: int = 0) -> None:
     """Exit with status 1 if files differ or are foreign, and say what to do."""
     if foreign:
         one, owner = foreign == 1, "model" if kind == DBT else "spec"
@@ -211,8 +251,9 @@ def _require_none(changed: int, given: Sequence[str], kind: str, foreign: int = 
         echo(f"{foreign} {what}", err=True)
     if changed:
         what = "generated files differ" if changed > 1 else "generated file differs"
-        command = shlex.join(["scdgen", "generate", *given, *(["--format", kind] if kind != "sql" else [])])
-        echo(f"{changed} {what}; run: {command}", err=True)
+        options = ["--format", kind] if kind != "sql" else []
+        commands = " && ".join(shlex.join(["scdgen", "generate", *words, *options]) for words in given)
+        echo(f"{changed} {what}; run: {commands}", err=True)
     if changed or foreign:
         raise click.exceptions.Exit(1)
 
@@ -242,7 +283,7 @@ def _generate_for_dbt(projects: Sequence[str], compiler: Compiler, out: str, che
         foreign = [] if chosen else [path for folder in known for path in _list_others(folder, known[folder], _README)]
         for path in sorted(foreign):
             echo(f"{path}: no model of {shlex.join(projects)} makes it; remove it")
-        _require_none(changed, [*projects, *(["--out", out] if chosen else [])], DBT, len(foreign))
+        _require_none(changed, [[*projects, *(["--out", out] if chosen else [])]], DBT, len(foreign))
 
 
 # Schemes other than `file`, and the folders of Databricks that need none.

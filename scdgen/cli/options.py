@@ -24,7 +24,7 @@ from scdgen.files import errors as files_errors
 from scdgen.files.dialect import check_options
 from scdgen.files.find import FORMATS, PACKED, Match, find_matches, is_pattern
 from scdgen.model.defaults import is_defaults_file
-from scdgen.model.load import Lines, Loaded, fill_joins, find_useless, is_case_file, is_spec_file, read_spec
+from scdgen.model.load import Lines, Loaded, fill_joins, find_useless, in_target, is_case_file, is_spec_file, read_spec
 from scdgen.model.spec import Spec
 from scdgen.url import Url
 
@@ -39,6 +39,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Read = Callable[["Spec", "Callable[[Tables], Any]"], Any]
 _SMALL = 64_000_000  # bytes of a warehouse and of the sources
 _TINY = 4_000_000
+_TARGETS = "scdgen.targets"  # in the context
 _OF_ROWS = {*FORMATS, PACKED} - {".json"}  # which may be a spec
 
 
@@ -61,15 +62,28 @@ def complete_path(_: click.Context, __: click.Parameter, start: str) -> list[Com
 
 
 def specs_argument(command: F) -> F:
-    """Spec files and folders, --quiet and --debug."""
+    """Spec files and folders, --target, --quiet and --debug."""
     specs = click.argument("specs", nargs=-1, required=True, metavar="SPEC...", shell_complete=complete_path)
-    return specs(common_options(command))
+    return specs(_target_option(common_options(command)))
 
 
 def optional_specs_argument(command: F) -> F:
-    """Spec files and folders, which another option may name instead, --quiet and --debug."""
+    """Spec files and folders, which another option may name instead, --target, --quiet and --debug."""
     specs = click.argument("specs", nargs=-1, metavar="[SPEC...]", shell_complete=complete_path)
-    return specs(common_options(command))
+    return specs(_target_option(common_options(command)))
+
+
+def _target_option(command: F) -> F:
+    """--target, which :func:`load_specs` reads."""
+    text = "A target of scdgen.toml, whose names the tables then have; generate takes several."
+    return click.option("--target", multiple=True, metavar="NAME", help=text, expose_value=False,
+                        callback=lambda context, _, names: context.meta.update({_TARGETS: names}))(command)  # fmt: skip
+
+
+def chosen_targets() -> tuple[str, ...]:
+    """Return the targets of --target, of the current command."""
+    context = click.get_current_context(silent=True)
+    return context.meta.get(_TARGETS, ()) if context else ()
 
 
 def templates_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -507,7 +521,15 @@ def load_one(given: Iterable[str | Path], command: str) -> Spec:
 
 
 def load_specs(given: Iterable[str | Path]) -> list[Spec]:
-    """Load all specs, or raise :class:`SpecError` with the mistakes of all of them."""
+    """Load all specs in the target of the command, or raise :class:`SpecError` with the mistakes of all of them."""
+    chosen = chosen_targets()
+    if len(chosen) > 1:
+        raise UsageError("takes one target; only generate takes several", option="--target", value=chosen[1])
+    return in_target(load_written(given), next(iter(chosen), None))
+
+
+def load_written(given: Iterable[str | Path]) -> list[Spec]:
+    """Load all specs as :func:`load_specs` does, with the names that they are written with."""
     loaded: list[Loaded] = []
     problems: list[Problem] = []
     first: SpecError | None = None

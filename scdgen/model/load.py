@@ -79,15 +79,31 @@ class Loaded:
     """File and place of an option -> the mistake that it is if no spec takes it."""
 
 
-def load_spec(path: str | Path) -> Spec:
+def load_spec(path: str | Path, target: str | None = None) -> Spec:
     """Read one spec file. Raises :class:`SpecError` with all its mistakes, :class:`UsageError` if it cannot be read.
 
-    It has the defaults of its folder. What a join leaves out comes from the specs next to the file.
+    It has the defaults of its folder. What a join leaves out comes from the specs next to the file. With a ``target``
+    of the working folder's ``scdgen.toml``, its tables have the names of that.
     """
     loaded = read_spec(path)
     if problems := find_useless([loaded]):
         raise SpecError(problems)
-    return fill_joins(loaded.spec)
+    return in_target([fill_joins(loaded.spec)], target)[0]
+
+
+def in_target(specs: list[Spec], name: str | None) -> list[Spec]:
+    """Return specs with the names that their tables have in a target, if one is given.
+
+    Raises :class:`SpecError` for names that it cannot have, :class:`UsageError` for an unknown target.
+    """
+    if name is None:
+        return specs
+    from scdgen.model.targets import place, read_target
+
+    placed, found = place(specs, read_target(name))
+    if found:
+        raise SpecError(Lines.of_spec(spec).problem(at, message) for spec, at, message in found)
+    return placed
 
 
 def read_spec(path: str | Path) -> Loaded:
@@ -511,6 +527,11 @@ class Lines:
     def of_file(cls, origin: str) -> Lines:
         """Read the file of a spec, and its defaults."""
         return cls([Layer(origin, parse(read_text(Path(origin)), origin)), *_read_defaults(Path(origin))])
+
+    @classmethod
+    def of_spec(cls, spec: Spec) -> Lines:
+        """Read the files of a spec; one that was read from a text has no lines."""
+        return cls.of_file(spec.origin) if Path(spec.origin).is_file() else cls([Layer(spec.origin, None)])
 
     @property
     def has_defaults(self) -> bool:

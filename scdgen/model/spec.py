@@ -1015,6 +1015,8 @@ class Spec(Model):
     # Of a spec of one of several sources: the name of that source, and the spec with all of them.
     _feed: str = PrivateAttr(default="")
     _whole: Spec | None = PrivateAttr(default=None)
+    # Of a spec in a target (environment): its name, and the folder of the table's name as the file has it.
+    _environment: tuple[str, str] = PrivateAttr(default=("", ""))
 
     @property
     def origin(self) -> str:
@@ -1242,9 +1244,20 @@ class Spec(Model):
         return sql.split_name(self.target)
 
     @property
+    def environment(self) -> str:
+        """Return the target (environment) whose names the spec has; empty for a spec with its own."""
+        return self.whole._environment[0]
+
+    def in_environment(self, name: str, folder: str) -> Spec:
+        """Return the spec, which has the names of a target, with the folder that it has without one."""
+        placed = self.model_copy()
+        placed._environment = name, folder
+        return placed
+
+    @property
     def folder(self) -> str:
         """Return the folder of the spec's files below ``generated/``, as :func:`~scdgen.paths.folder_name` names it."""
-        return folder_name(self.target_parts)
+        return self.whole._environment[1] or folder_name(self.target_parts)
 
     def column_source(self, name: str) -> str:
         """Return the SQL expression over a source row for a column."""

@@ -86,6 +86,8 @@ def note_run(spark: SparkSession, spec: Spec, run_id: str, **more: str) -> Itera
     note = {"scdgen": __version__, "run": run_id, "spec": spec.origin, "spec_hash": hash_spec(spec), **more}
     if spec.feed and not {"undoes", "rewound"} & more.keys():
         note["feed"] = spec.feed
+    if spec.environment:
+        note["target"] = spec.environment
     with set_while(spark, {_METADATA: json.dumps(note)}) as taken:
         yield run_id if taken else ""
 

@@ -101,10 +101,20 @@ def test_check_names_the_options_of_the_file(capsys: pytest.CaptureFixture[str])
     assert run(capsys, "generate", "t.yml") == (0, "", ""), "only where it decides about a check"
 
 
+def test_the_target_of_init_is_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCDGEN_TARGET", "dev")
+    Path("scdgen.toml").write_text("target = 'prod'\n[targets.dev.schemas]\ncrm = 'dev'\n")
+    assert parsed("init")["target"] is None
+    monkeypatch.setenv("SCDGEN_INIT_TARGET", "crm.t")
+    assert parsed("init")["target"] == "crm.t"
+
+
 def test_options_with_several_meanings_have_no_variable_for_all() -> None:
     meanings: dict[str, set[str | None]] = {}
-    for command in cli.commands.values():
+    for name, command in cli.commands.items():
         for option in config._list_options(command):
+            if (name, config._name(option)) == config._OTHER:
+                continue
             meanings.setdefault(config._name(option), set()).add(option.help)
     assert {name for name, texts in meanings.items() if len(texts) > 1 or name in cli.commands} == config.OWN
 

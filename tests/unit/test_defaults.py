@@ -222,5 +222,6 @@ def test_schema_of_defaults(capsys: pytest.CaptureFixture[str]) -> None:
     document["source"] = {key: value for key, value in document["source"].items() if key not in OWN_OF_SOURCE}
     document["params"]["since"] = {"default": "SELECT 1"}
     assert [error.message for error in validator.iter_errors(document)] == []
-    for wrong in ({"target": "a.b"}, {"source": {"table": "a"}}, {"histroy": {}}, {"checks": [{"name": "a"}]}):
+    refused: list[Any] = [{"target": "a.b"}, {"source": {"table": "a"}}, {"histroy": {}}, {"checks": [{"name": "a"}]}]
+    for wrong in refused:
         assert list(validator.iter_errors(wrong)), wrong

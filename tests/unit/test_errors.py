@@ -72,6 +72,7 @@ KINDS = {
     "specs": 120,
     "sql": 25,
     "tables": 28,
+    "targets": 14,
     "templates": 23,
 }
 

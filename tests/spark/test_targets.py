@@ -1,0 +1,103 @@
+"""Three specs in two targets of one metastore: neither sees the tables of the other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scdgen import Runner, load_spec, render
+from scdgen.sql.tokens import split_statements
+from tests.conftest import Called, rows_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CUSTOMER = """target: crm.customer
+pattern: scd2
+source: {table: raw.customer, effective_at: at}
+keys: [id]
+columns: {id: int, city: string}
+expectations: [{name: named, expect: city <> '', on_violation: quarantine}]
+quarantine: crm.rejected
+views: {current: crm.customer_now}
+lookups:
+  crm.sold: {fact: raw.sales, at: at, keys: {id: customer}, columns: [city]}
+checks: [{name: sold, query: "SELECT * FROM crm.customer WHERE id NOT IN (SELECT customer FROM raw.sales)"}]
+"""
+ADDRESS = """target: crm.address
+pattern: scd2
+source: {table: raw.customer, effective_at: at, where: "id IN (SELECT id FROM crm.customer)"}
+keys: [id]
+columns: {id: int, city: string}
+"""
+PROFILE = """target: crm.profile
+pattern: scd2
+source:
+  feed: versions
+  join: {c: {table: crm.customer, keys: {id: id}}, a: {table: crm.address, keys: {id: id}}}
+keys: [id]
+columns: {id: {type: int, from: c.id}, city: {type: string, from: c.city}, town: {type: string, from: a.city}}
+"""
+TOML = '[targets.dev.schemas]\n"*" = "{schema}_dev"\n[targets.prod.schemas]\n"*" = "{schema}_prod"\n'
+TABLES = ("customer", "address", "profile", "rejected", "customer_now", "sold")
+
+
+@pytest.mark.verify
+def test_two_targets_side_by_side(
+    spark: SparkSession, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("scdgen.toml").write_text(TOML)
+    Path("specs").mkdir()
+    for name, text in (("customer", CUSTOMER), ("address", ADDRESS), ("profile", PROFILE)):
+        Path(f"specs/{name}.yml").write_text(text)
+
+    def load(target: str, rows: str) -> None:
+        spark.sql(f"CREATE SCHEMA IF NOT EXISTS raw_{target}")
+        spark.sql(
+            f"CREATE OR REPLACE TABLE raw_{target}.customer USING delta AS "
+            f"SELECT id, city, CAST(at AS TIMESTAMP) AS at FROM VALUES {rows} AS v (id, city, at)"
+        )
+        status, _, err = called("run", "specs", "--target", target)
+        assert status == 0, err
+        scripts = render(load_spec("specs/customer.yml", target=target))
+        for statement in split_statements(scripts.views + scripts.lookups):
+            spark.sql(statement)
+
+    def found(target: str, table: str) -> list[tuple[object, ...]]:
+        return [tuple(map(str, row)) for row in rows_of(spark, f"crm_{target}.{table}")]
+
+    try:
+        for target, customer in (("dev", 1), ("prod", 2)):
+            spark.sql(f"CREATE SCHEMA IF NOT EXISTS raw_{target}")
+            sales = f"SELECT {customer} AS customer, TIMESTAMP '2024-02-01' AS at"
+            spark.sql(f"CREATE OR REPLACE TABLE raw_{target}.sales USING delta AS {sales}")
+        load("dev", "(1, 'Oslo', '2024-01-01'), (1, '', '2024-01-02')")
+        load("prod", "(2, 'Rome', '2024-01-01')")
+        before = {table: found("dev", table) for table in TABLES}
+        load("prod", "(2, 'Bern', '2024-01-15'), (3, '', '2024-01-01')")
+        load("prod", "(2, 'Oslo', '2024-01-10')")  # late
+        assert {table: found("dev", table) for table in TABLES} == before, "a run of prod changes nothing of dev"
+        assert [row[:2] for row in found("prod", "customer")] == [("2", "Bern"), ("2", "Oslo"), ("2", "Rome")]
+        assert [row[:3] for row in found("prod", "profile")] == [
+            ("2", "Bern", "Bern"), ("2", "Oslo", "Oslo"), ("2", "Rome", "Rome"),
+        ]  # fmt: skip
+        assert [row[:2] for row in before["customer"]] == [("1", "Oslo")] == [row[:2] for row in before["customer_now"]]
+        assert ("Oslo" in before["sold"][0], "Bern" in found("prod", "sold")[0]) == (True, True)
+        assert len(before["rejected"]) == len(found("prod", "rejected")) == 1
+        schemas = {row[0] for row in spark.sql("SHOW SCHEMAS").collect()}
+        assert not schemas & {"crm", "raw"}
+        for target in ("dev", "prod"):
+            assert called("check", "specs", "--target", target)[0] == 0
+            assert "Oslo" in called("show", "specs/customer.yml", "--target", target)[1]
+        history = spark.sql("DESCRIBE HISTORY crm_dev.customer").collect()
+        notes = [json.loads(row.userMetadata) for row in history if row.operation == "MERGE"]
+        assert {(note["target"], note["spec"]) for note in notes} == {("dev", "specs/customer.yml")}
+        assert Runner(spark).plan(load_spec("specs/customer.yml", target="prod")) is not None
+    finally:
+        for schema in ("crm", "raw"):
+            for target in ("dev", "prod"):
+                spark.sql(f"DROP SCHEMA IF EXISTS {schema}_{target} CASCADE")
