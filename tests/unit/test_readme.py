@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 
 from scdgen import load_spec_text, render
 from scdgen.cli.main import cli
-from scdgen.model.load import is_case_file
+from scdgen.model.load import is_spec_file
 from scdgen.model.reference import options
 from tests.conftest import ROOT
 from tests.support.pages import PAGES, Block, blocks, commands, name_of
@@ -36,7 +36,7 @@ DBT_PROJECT = (
 SPECS = [
     (page, block)
     for page, block in BLOCKS
-    if block.path.startswith(FOLDERS) and block.kind == "write" and not is_case_file(Path(block.path))
+    if block.path.startswith(FOLDERS) and block.kind == "write" and is_spec_file(Path(block.path))
 ]
 
 
