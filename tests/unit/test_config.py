@@ -217,7 +217,7 @@ def test_bash_completes(words: str, wanted: list[str]) -> None:
 
 def test_example_of_the_page_is_valid() -> None:
     page = (ROOT / "docs/how-to/configure.md").read_text()
-    (example,) = (block for block in blocks(page) if block.kind == "write")
+    (example,) = (block for block in blocks(page) if block.path == "scdgen.toml")
     assert example.path == "scdgen.toml"
     Path(example.path).write_text(example.text)
     shown = parsed("show", "t.yml")
