@@ -255,6 +255,11 @@ def _span(parts: Sequence[exp.Expr]) -> tuple[int, int]:
 
 def _is_table(tree: exp.Expr, table: exp.Table) -> bool:
     """Whether a name of one part is that of a table, and not of a CTE."""
+    # Spark ignores the case of names, and a scope does not; only the places of the nodes are used after this.
+    for node in tree.find_all(exp.CTE, exp.Table):
+        name = node.args["alias"].this if isinstance(node, exp.CTE) else node.this
+        if isinstance(name, exp.Identifier) and len(getattr(node, "parts", ())) < 2:
+            name.set("this", name.name.lower())
     roots = [query for query in tree.find_all(exp.Query) if not query.find_ancestor(exp.Query)]
     scopes = (scope for root in roots for scope in traverse_scope(root))
     return any(source is table for scope in scopes for source in scope.sources.values())

@@ -66,6 +66,7 @@ def moved(spec: Spec, **schemas: str | tuple[str, ...]) -> Spec:
         "SELECT 'crm.t', crm.a FROM raw.t AS crm -- crm.t",
         "WITH t AS (SELECT * FROM {crm}.t) SELECT * FROM t",
         "WITH crm AS (SELECT * FROM {crm}.t) SELECT crm.a FROM crm",
+        "WITH a AS (SELECT * FROM {crm}.t), b AS (SELECT * FROM A) SELECT * FROM B",
         "SELECT {crm}.t.a.b, {crm}.t.* FROM {crm}.t",
         "SELECT {crm}.t.a FROM {main.crm}.t",
         "SELECT crm.t.a FROM {crm}.t AS crm",
