@@ -208,7 +208,7 @@ test-docs: $(READY)
 
 # A link or an anchor that leads nowhere, or a page missing from the menu, fails it.
 site: $(READY)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "site: .build/site/index.html"
 
 # uv resolves for every Python and system at once, which pip cannot.
