@@ -87,7 +87,7 @@ def test_used_and_listed_constructs_match(unjudged: None) -> None:
         ("DROP TABLE a;\n", "Drop"),
         ("SELECT a FROM b TABLESAMPLE (3 ROWS);\n", "TableSample"),
         ("SELECT CAST(a AS VARIANT) FROM b;\n", "type VARIANT"),
-        ("SELECT a FROM b LEFT ANTI JOIN c ON b.d = c.d;\n", "LEFT ANTI JOIN"),
+        ("SELECT a FROM b RIGHT ANTI JOIN c ON b.d = c.d;\n", "RIGHT ANTI JOIN"),
         ("SELECT a FROM b UNION SELECT a FROM c;\n", "UNION"),
         ("CREATE MATERIALIZED VIEW a AS SELECT 1 AS b;\n", "MaterializedProperty"),
         ("MERGE INTO a USING b ON c WHEN NOT MATCHED BY SOURCE THEN DELETE;", "WHEN NOT MATCHED BY SOURCE THEN DELETE"),

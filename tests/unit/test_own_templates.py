@@ -69,6 +69,7 @@ keys: [id]
 columns: {id: int, name: string}
 history: {deleted: gone}
 on_delete: mark
+bad_rows: skip
 """
 JOIN = """
 target: crm.t

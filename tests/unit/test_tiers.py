@@ -73,7 +73,7 @@ UNTAKEN = Counter(
         "scd2/changes/_written.sql.j2": 3,
         "scd2/changes/changes.sql.j2": 1,
         "scd2/changes/marked.sql.j2": 1,
-        "scd2/counts.sql.j2": 1,
+        "scd2/counts.sql.j2": 2,
         "scd2/join/tables.sql.j2": 1,
         "scd2/merge.sql.j2": 1,
         "scd2/versions/_written.sql.j2": 1,
