@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 def waiting(folder: str) -> Callable[[str], str]:
-    """A function that creates a file ``*.begun`` when called and waits until it is renamed to ``*.go``.
+    """A function that creates a file ``reader.begun`` when called and waits until it is renamed to ``reader.go``.
 
     Only the first call waits: a statement may read a source in two tasks, which would leave no core for another writer.
     """
@@ -14,14 +14,15 @@ def waiting(folder: str) -> Callable[[str], str]:
     def wait(value: str) -> str:
         import pathlib
         import time
-        import uuid
 
-        if any(pathlib.Path(folder).glob("*.begun")):
+        begun, go = pathlib.Path(folder, "reader.begun"), pathlib.Path(folder, "reader.go")
+        try:
+            begun.touch(exist_ok=False)  # of two tasks at one time, one creates it
+        except FileExistsError:
             return value
-        here = pathlib.Path(folder, uuid.uuid4().hex)
-        here.with_suffix(".begun").touch()
         for _ in range(1200):
-            if here.with_suffix(".go").exists():
+            if go.exists():
+                go.unlink(missing_ok=True)
                 break
             time.sleep(0.1)
         return value
