@@ -25,6 +25,7 @@ from scdgen.escape import escape_control
 from scdgen.model.load import Lines
 from scdgen.model.reference import Entry, options
 from scdgen.model.resolved import resolve
+from scdgen.model.rules import place_of_feed
 from scdgen.model.spec import TAKEN, Spec, choose_feeds
 from scdgen.sql.words import join_lines
 
@@ -250,9 +251,7 @@ def _list_files(setting: Setting, spec: Spec, lines: Lines, shown: Callable[[str
     """Say which files set an option, if there are several."""
     if not lines.has_defaults:
         return ""
-    steps = setting.place.split(".")
-    if spec.feed and steps[0] == "source":
-        steps = ["sources", spec.feed, *steps[1:]]
+    steps = place_of_feed(tuple(setting.place.split(".")), spec.feed)
     places = [tuple(entry if step == "*" else step for step in steps) for entry in setting.entries]
     return f" Set by {', '.join(dict.fromkeys(shown(lines.position(place)[0]) for place in places))}."
 
