@@ -18,7 +18,8 @@ from tests.conftest import ROOT
 from tests.support.pages import PAGES, Block, blocks, commands, name_of
 from tests.support.spec_variations import BASES, VARIATIONS, changed, load
 from tests.tools import llms
-from tests.tools.picture import svg
+from tests.tools.picture import LATE as LATE_ROW
+from tests.tools.picture import STORED, svg
 from tests.tools.readme import filled
 
 pytestmark = pytest.mark.verify
@@ -57,6 +58,15 @@ def test_list_of_pages_for_language_models_is_current() -> None:
 
 def test_picture_of_late_row_is_current() -> None:
     assert (ROOT / "docs/late-row.svg").read_text() == svg(), "run: python -m tests.tools.picture > docs/late-row.svg"
+
+
+def test_first_page_is_short_and_tells_the_story_of_its_picture() -> None:
+    """The numbers of words are as `wc -w` counts them."""
+    assert len(README.split()) <= 900
+    first, *rows = LATE_ROW, *(f"1,Ann,{city},{start}" for start, city in STORED)
+    case = next(block.text for page, block in BLOCKS if (page, block.path) == ("README.md", "specs/customer.test.yml"))
+    assert all(row in README for row in rows) and f"1,Ann,{first[1]},{first[0]}" in README
+    assert all(re.search(rf"\| {city} +\| {start}", case) for start, city in [*STORED, LATE_ROW])
 
 
 def test_every_block_is_of_a_tested_kind() -> None:
@@ -110,14 +120,15 @@ def test_other_yaml_in_pages_is_valid() -> None:
 def test_shell_commands_name_existing_targets() -> None:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     extras = set(re.findall(r"^(\w+) = \[", (ROOT / "pyproject.toml").read_text(), re.MULTILINE))
-    for line in (line for _, block in BLOCKS if block.kind == "sh" for line in block.text.splitlines()):
+    lines = [line for _, block in BLOCKS if block.kind == "sh" for line in block.text.splitlines()]
+    for line in (line for line in lines if not line.startswith("#")):
         program, *words = shlex.split(line, comments=True)
         if program == "make":
             assert set(words) <= targets, line
         elif program in {"pip", "pipx"}:
             assert words[0] == "install" and set(re.findall(r"\[(\w+)\]", line)) <= extras, line
         elif program == "uvx":
-            assert words[:3] == ["--from", ".", "scdgen"], line
+            assert words[:3] == ["--from", ".[test]", "scdgen"], line
             _parse(words[3:])
         else:
             assert program == "scdgen", line
@@ -149,7 +160,7 @@ def _parse(words: list[str]) -> None:
 
 def test_readme_and_page_have_every_command() -> None:
     for name in cli.commands:
-        assert f"`scdgen {name} " in README, name
+        assert f"`scdgen {name}`" in README, name
         assert re.search(rf"^### `scdgen {name}[ `]", COMMANDS, re.MULTILINE), name
 
 
