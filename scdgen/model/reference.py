@@ -150,7 +150,34 @@ def build_schema() -> dict[str, Any]:
     del made["properties"]["source"]["default"]  # one of the two is required
     made["oneOf"] = [{"required": [name]} for name in ("source", "sources")]
     definitions["Source"]["oneOf"] = [{"required": [name]} for name in ("table", "query", "path", "join")]
+    for name in ("", *definitions.keys() - _WITHOUT_DEFAULTS):
+        definition = definitions[name] if name else made
+        own = {"": OWN, "Source": OWN_OF_SOURCE}.get(name, ())
+        for options in (form.get("properties", {}) for form in (definition, *definition.get("anyOf", ()))):
+            options |= {key: _or_null(options[key]) for key in options.keys() - {*own}}
     return {"$schema": _Generator.schema_dialect, "$id": SCHEMA_ID, **made, "title": "scdgen spec"}
+
+
+_WITHOUT_DEFAULTS = {"Column", "JoinedTable", "Check", "Expectation", "Type"}
+"""What has no defaults: the entries of options that each spec has of its own, and of lists."""
+
+
+def _or_null(option: dict[str, Any]) -> dict[str, Any]:
+    """Let null, which takes a default back, be a value of an option, and of its entries whose names a user chooses."""
+    null = {"type": "null"}
+    if "$ref" in option:
+        return {"anyOf": [{"$ref": option["$ref"]}, null], **{k: v for k, v in option.items() if k != "$ref"}}
+    if "anyOf" in option:
+        return {**option, "anyOf": [*(kind for kind in option["anyOf"] if kind != null), null]}
+    kinds = option["type"] if isinstance(option["type"], list) else [option["type"]]
+    made = {**option, "type": [*kinds, "null"]}
+    if "enum" in option:
+        made["enum"] = [*option["enum"], None]
+    if isinstance(option.get("additionalProperties"), dict):
+        made["additionalProperties"] = _or_null(option["additionalProperties"])
+    if "patternProperties" in option:
+        made["patternProperties"] = {name: _or_null(entry) for name, entry in option["patternProperties"].items()}
+    return made
 
 
 def build_defaults_schema() -> dict[str, Any]:

@@ -17,7 +17,7 @@ from scdgen.cli.generate import render_files
 from scdgen.compile.render import Compiler
 from scdgen.model.defaults import FILE, NULL_IS_A_VALUE, OWN, OWN_OF_SOURCE
 from scdgen.model.option import walk
-from scdgen.model.reference import build_defaults_schema, render_schema
+from scdgen.model.reference import build_defaults_schema, build_schema, render_schema
 from scdgen.run.delta import hash_spec
 from tests.conftest import ROOT, seeds, without_gate
 from tests.support.random_specs import make_case, make_cdc_case, make_members_case
@@ -225,3 +225,22 @@ def test_schema_of_defaults(capsys: pytest.CaptureFixture[str]) -> None:
     refused: list[Any] = [{"target": "a.b"}, {"source": {"table": "a"}}, {"histroy": {}}, {"checks": [{"name": "a"}]}]
     for wrong in refused:
         assert list(validator.iter_errors(wrong)), wrong
+
+
+def test_null_takes_back_what_the_schemas_know() -> None:
+    """An editor allows null wherever a farther file may have set the option, and nowhere else."""
+    far = {"pattern": "scd2", "source": {"effective_at": "at", "options": {"header": "true"}}, "audit": {"run_id": "r"}}
+    far |= {"params": {"a": "int"}, "bad_rows": "skip", "history": {"row_hash": "h", "surrogate_key": {"name": "sk"}}}
+    near: dict[str, Any] = {"audit": None, "params": {"a": None}, "bad_rows": None}
+    near |= {"source": {"options": {"header": None}}, "history": {"row_hash": None, "surrogate_key": None}}
+    write(FILE, far)
+    spec = {**SHORT, **near, "source": {**SHORT["source"], **near["source"]}}  # type: ignore[dict-item]
+    loaded = load_spec(write("specs/t.yml", spec))
+    assert (loaded.audit.run_id, loaded.params, loaded.bad_rows, loaded.source.options) == (None, {}, "fail", {})
+    of_spec, of_defaults = Draft202012Validator(build_schema()), Draft202012Validator(build_defaults_schema())
+    assert [error.message for error in of_spec.iter_errors(spec)] == []
+    assert [error.message for error in of_defaults.iter_errors(near)] == []
+    checks = [{"name": "c", "query": None}]
+    for wrong in ({"target": None}, {"keys": None}, {"columns": {"id": None}}, {"columns": {"id": {"type": None}}}):
+        assert list(of_spec.iter_errors({**spec, **wrong})), wrong
+    assert list(of_spec.iter_errors({**spec, "checks": checks})) and list(of_defaults.iter_errors({"checks": checks}))
