@@ -25,7 +25,7 @@ from scdgen.model.nodes import CheckedComposer, CheckedConstructor, RefusedError
 from scdgen.model.option import find_model
 from scdgen.model.registry import pattern_names
 from scdgen.model.rules import Location, find_inapplicable, place_of_feed, rule_problems
-from scdgen.model.spec import ShortForm, Spec
+from scdgen.model.spec import ShortForm, Source, Spec
 from scdgen.paths import read_text
 
 _QUOTES = "put the whole text in quotes"
@@ -242,7 +242,7 @@ def _layer(text: str, name: str) -> Layer:
 def _build(layers: Sequence[Layer]) -> Loaded:
     """Build a spec from its file, the first layer, and its defaults. Raises :class:`SpecError`."""
     name, lines = layers[0].file, Lines(layers)
-    spec, found, broken = _validate(defaults.merge(layers), name)
+    spec, found, broken = _validate(defaults.merge(layers), lines)
     # Leave out defaults that are not for this spec.
     left_out: dict[tuple[str, Location], Problem] = {}
     for place, message in find_inapplicable(spec) if spec is not None and lines.has_defaults else ():
@@ -253,7 +253,7 @@ def _build(layers: Sequence[Layer]) -> Loaded:
         data = defaults.merge(layers)
         for _, place in left_out:
             _set_aside(data, place, None)
-        spec, found, broken = _validate(data, name)
+        spec, found, broken = _validate(data, lines)
     back = "; no defaults.yml sets it, so that null takes nothing back" if lines.has_defaults else ""
     problems = [lines.problem(place, message + (back if _NULL in message else "")) for place, message in found]
     for place, message in broken:
@@ -347,7 +347,7 @@ def _problem(name: str, mark: Any, what: str) -> Problem:
 
 
 def _validate(
-    data: dict[str, Any], name: str
+    data: dict[str, Any], lines: Lines
 ) -> tuple[Spec | None, list[tuple[Location, str]], list[tuple[Location, str]]]:
     """Return the spec, the mistakes of its options and the rules that it breaks; ``None`` if it could not be built.
 
@@ -363,13 +363,13 @@ def _validate(
             found.append((("source",), "'source' is missing; every spec needs it"))
     for _ in range(4):  # each round removes what was wrong, and defaults take over, so few are needed
         try:
-            spec = Spec.model_validate(data).placed_at(name)
+            spec = Spec.model_validate(data).placed_at(lines.file)
             break
         except ValidationError as error:
             issues = [(_location(e["loc"]), e) for e in error.errors(include_url=False)]
             fresh = ((place, e) for place, e in issues if not reported.cover(place))
             # A message looks for the most similar option, which takes a while.
-            found += [(place, _message(place, e)) for place, e in islice(fresh, MOST_PROBLEMS)]
+            found += [(place, _message(place, e, lines)) for place, e in islice(fresh, MOST_PROBLEMS)]
             # What was reported is not reported again, such as by a rule that meets the stand-in.
             for place, _ in issues:
                 reported.add(place)
@@ -427,13 +427,13 @@ def _set_aside(data: Any, place: Location, instead: str | None) -> None:
             data[place[-1]] = instead
 
 
-def _message(place: Location, error: Any) -> str:
+def _message(place: Location, error: Any, lines: Lines) -> str:
     """Describe an error of pydantic's on one line: what is wrong, what is allowed."""
     kind, given, context = error["type"], error["input"], error.get("ctx", {})
     # The last name on the path is the option; numbers are places in lists.
     option = next((step for step in reversed(place) if isinstance(step, str)), "spec")
     if kind == "extra_forbidden":
-        allowed = _options_at(place[:-1])
+        allowed = _options_at(place[:-1], is_default=lines.position(place)[0] != lines.file)
         hint = nearest(option, allowed) or f" (allowed here: {', '.join(allowed)})"
         if place == ("source", option) and isinstance(given, dict):
             hint = "; write several sources under sources:"
@@ -499,8 +499,11 @@ def _model_at(place: Location) -> type[BaseModel]:
     return Spec if model is None or many else model
 
 
-def _options_at(place: Location) -> list[str]:
-    return [field.alias or name for name, field in _model_at(place).model_fields.items()]
+def _options_at(place: Location, is_default: bool) -> list[str]:
+    model = _model_at(place)
+    own = {Spec: defaults.OWN, Source: defaults.OWN_OF_SOURCE}.get(model, ()) if is_default else ()
+    names = (field.alias or name for name, field in model.model_fields.items())
+    return [name for name in names if name not in own]
 
 
 def _allowed_values(place: Location) -> list[str]:
@@ -517,6 +520,7 @@ class Lines:
 
     def __init__(self, layers: Sequence[Layer]):
         self._layers = layers
+        self.file = layers[0].file
 
     @classmethod
     def of_text(cls, text: str, name: str) -> Lines:
