@@ -94,14 +94,16 @@ def find_origin(context: click.Context, option: str) -> str:
     return ""
 
 
-def describe_file_options() -> str:
-    """The options of the current command whose values a file gives, on one line; empty without any."""
+def describe_file_options(but: str = "") -> str:
+    """The options of the current command whose values a file gives, ``but`` one, on one line; empty without any."""
     context = click.get_current_context()
     found: dict[str, list[str]] = {}
     for option in _list_options(context.command):
-        if context.get_parameter_source(str(option.name)) is ParameterSource.DEFAULT_MAP:
+        source = context.get_parameter_source(str(option.name))
+        if source is ParameterSource.DEFAULT_MAP and option.name != but:
             place = context.meta[_PLACES][context.info_name, option.name]
-            value = (context.default_map or {})[option.name]
+            given = (context.default_map or {})[option.name]
+            value = given[0] if isinstance(given, list) and len(given) == 1 else given
             found.setdefault(place.partition(":")[0], []).append(f"{_name(option)} = {format_value(value)}")
     return "; ".join(f"options from {file}: {', '.join(options)}" for file, options in found.items())
 

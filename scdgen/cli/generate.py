@@ -126,16 +126,17 @@ def generate(
                scdgen generate --diff specs       before running a changed spec
                scdgen generate --target dev --target prod specs      to DIR/dev and DIR/prod
     """
-    if (check or diff) and (described := describe_file_options()):
-        log.note(printable(described))  # also with a quiet = true of the file, because they decide what is compared
     if kind == DBT:
+        _note_options(check or diff)
         if plan:
             raise UsageError("writes a file of a spec, and macros have none; leave it out", option="--plan")
         _generate_for_dbt(specs, compiler, out, check, diff)
         return
     dry, found = check or diff, find_specs(specs)
     loaded = load_written(found)
-    roots = {name: in_target(loaded, name) for name in _choose_targets(Path(out), loaded, dry)}
+    targets = _choose_targets(Path(out), loaded, dry)
+    _note_options(dry, targets)
+    roots = {name: in_target(loaded, name) for name in targets}
     if not dry:
         _warn_of_local_paths(loaded)
     # A single spec says nothing about the folders of others, nor does an output that has more in it than SQL.
@@ -155,6 +156,16 @@ def generate(
         for path in foreign:
             echo(f"{path}: no spec of {shlex.join(specs)} makes it; remove it, or give its spec too")
         _require_none(changed, commands, kind, len(foreign))
+
+
+def _note_options(dry: bool, targets: Sequence[str | None] = ()) -> None:
+    """Say what a file, and not the command line, decides about a comparison; also with a quiet = true of the file."""
+    chosen = chosen_targets()
+    others = bool(dry and chosen and targets) and tuple(targets) != chosen
+    compared = f"compared, for they have a folder: {', '.join(name or 'the names as written' for name in targets)}"
+    notes = [describe_file_options("target" if others else ""), compared if others else ""] if dry else []
+    if described := "; ".join(filter(None, notes)):
+        log.note(printable(described))
 
 
 def _choose_targets(out: Path, loaded: Sequence[Spec], dry: bool) -> Sequence[str | None]:
