@@ -38,11 +38,14 @@ _NO_FOLDER = ("a file is where the table's folder should be", "remove it, or nam
 
 # Pattern in the text of an error -> what is wrong and the fix, with the pattern's groups in them; the first match wins.
 # {where} is where the spec has the name in the first group, {hint} the most similar of the names in the second group,
-# {source} how the caller passes rows, {value} the last group where it may hold values of rows.
+# {schemas} what names a catalog, {source} how rows are passed, {value} the last group where it may hold values of rows.
 _KNOWN: tuple[tuple[str, type[ScdgenError], str, str], ...] = (
     (r"\[(?:TABLE_OR_VIEW_NOT_FOUND|DELTA_TABLE_NOT_FOUND|DELTA_MISSING_DELTA_TABLE)\b.*?"
      rf"(?:table or view|Delta table) {_NAME} (?:cannot be found|doesn't exist|is not)",
      DataError, "no table or view {0}", "name one that is there, or give the rows with {source}"),
+    (rf"\[(?:CATALOG_NOT_FOUND|NO_SUCH_CATALOG_EXCEPTION)\b.*?[cC]atalog '?{_NAME}'? (?:was )?not found|"
+     r"\[REQUIRES_SINGLE_PART_NAMESPACE\b.*?identifier `?([^`.]+)`?\.",
+     DataError, "there is no catalog {0}{1}", "create it, or correct {schemas}"),
     (rf"\[UNRESOLVED_COLUMN\b.*?with name {_NAME} cannot be resolved"
      r".*?Did you mean one of the following\? \[([^\]]*)\]",
      DataError, "no column {0}{where}", "{hint}"),
@@ -260,6 +263,7 @@ def _error(place: str, error: Exception, spec: Spec | None = None) -> ScdgenErro
             where = _where(spec, parts[0]) if spec is not None and "{where}" in what else ""
             values = [parts[-1]] if "{value}" in what else [""]
             facts = {"where": where, "hint": _hint(parts), "source": "--source", "value": values[0]}
+            facts["schemas"] = f"targets.{spec.environment}.schemas" if spec and spec.environment else "the name"
             what, fix = (part.format(*parts, **facts) for part in (what, fix))
             return kind(what, place=place, fix=fix, values=values)
     # Without a pattern, the class of the error decides whether the data or the engine is at fault.
