@@ -16,12 +16,14 @@ from scdgen.cli.options import (
     Input,
     bind_inputs,
     check_headers,
+    chosen_targets,
     csv_options,
     engine_options,
     feed_option,
     input_options,
     json_option,
     load_specs,
+    load_written,
     merge_options,
     open_metrics,
     open_runner,
@@ -36,6 +38,7 @@ from scdgen.errors import DataError, UsageError, line_and_status, nearest
 from scdgen.files.find import is_pattern
 from scdgen.model import graph
 from scdgen.model.graph import Step
+from scdgen.model.load import in_target
 from scdgen.model.spec import Spec, choose_feeds
 from scdgen.run.delta import new_run_id
 from scdgen.run.openlineage import OpenLineage, report_run
@@ -163,6 +166,7 @@ def read_plan(
     # 1. What is given as well must be what was planned: a file of options may have it.
     first, given = runs[0], parse_pairs(param, "--param")
     for option, value, planned in (
+        ("--target", next(iter(chosen_targets()), None), first.environment),
         ("--source", source, first.source),
         ("--feed", feed, next((run.feed for run in runs if run.feed), "")),
         ("--source-option", parse_pairs(source_option, "--source-option") or None, first.source_options),
@@ -179,7 +183,7 @@ def read_plan(
     for run in runs:
         if not Path(run.origin).is_file():
             raise stale(run.origin, "the spec of the plan is gone")
-    loaded = load_specs(run.origin for run in runs)
+    loaded = in_target(load_written(run.origin for run in runs), first.environment or None)
     found = {spec.target: spec for spec in loaded}
     for run in runs:
         if run.target not in found:

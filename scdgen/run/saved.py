@@ -184,6 +184,8 @@ class PlannedRun(_Part):
     """The name of the table."""
     origin: str
     """The file of the spec."""
+    environment: str = ""
+    """The target (environment) whose names the spec has; empty for its own."""
     feed: str = ""
     """The name of the source that is read; empty if the spec has only one."""
     source: str | None = None
@@ -312,6 +314,7 @@ def make_planned(
     return PlannedRun(
         target=spec.target,
         origin=spec.origin,
+        environment=spec.environment,
         feed=spec.feed,
         source=source,
         source_options=dict(options),

@@ -104,3 +104,42 @@ def test_two_targets_side_by_side(
         for schema in ("crm", "raw"):
             for target in ("dev", "prod"):
                 spark.sql(f"DROP SCHEMA IF EXISTS {schema}_{target} CASCADE")
+
+
+@pytest.mark.verify
+def test_catalog_that_is_not_there_and_plan_of_another_target(
+    spark: SparkSession, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a server, whose catalogs are its own. What is refused has written nothing."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("scdgen.engine.session.remote_session", lambda *_: spark)
+    Path("scdgen.toml").write_text(
+        '[targets.ci.schemas]\ncrm = "nowhere.crm"\n[targets.src.schemas]\nraw = "nowhere.raw"\n'
+        '[targets.dev.schemas]\n"*" = "{schema}_dev"\n[targets.prod.schemas]\n"*" = "{schema}_prod"\n'
+    )
+    Path("t.yml").write_text(ADDRESS.replace(', where: "id IN (SELECT id FROM crm.customer)"', ""))
+    rows = "SELECT 1 AS id, 'Oslo' AS city, TIMESTAMP '2024-01-01' AS at"
+    for schema in ("raw_dev", "raw"):
+        spark.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        spark.sql(f"CREATE OR REPLACE TABLE {schema}.customer USING delta AS {rows}")
+
+    def call(command: str) -> tuple[int, str, str]:
+        return called(*command.split(), "--remote", "sc://host")
+
+    try:
+        assert call("plan t.yml --target dev --out dev.json")[0] == 0
+        schemas = spark.sql("SHOW SCHEMAS").collect()
+        for target, table in (("ci", "nowhere.crm.address"), ("src", "crm.address")):
+            line = f"{table}: there is no catalog nowhere; create it, or correct targets.{target}.schemas\n"
+            for command in ("run t.yml", "plan t.yml", "plan t.yml --out ci.json"):
+                assert call(f"{command} --target {target}") == (1, "", line), command
+            line = "--plan dev.json: --target was dev and is {}; nothing was written; leave it out, or plan with it\n"
+            assert call(f"run --plan dev.json --target {target}") == (1, "", line.format(target))
+        assert call("run --plan dev.json --target prod") == (1, "", line.format("prod"))
+        assert spark.sql("SHOW SCHEMAS").collect() == schemas and not Path("ci.json").exists()
+        assert call("run --plan dev.json")[0] == 0, "the plan knows its target"
+        assert [row[:2] for row in rows_of(spark, "crm_dev.address")] == [(1, "Oslo")]
+        assert call("run --plan dev.json --target dev")[2].startswith("crm_dev.address: the plan is stale: ")
+    finally:
+        for schema in ("crm_dev", "raw_dev", "raw"):
+            spark.sql(f"DROP SCHEMA IF EXISTS {schema} CASCADE")

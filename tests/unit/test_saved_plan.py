@@ -258,6 +258,26 @@ def test_plan_gives_specs_sources_and_params(tmp_path: Path, monkeypatch: pytest
     assert (given.source, given.params) == ("a.csv", {"crm.t": {"since": "2024-01-01"}})
 
 
+def test_plan_has_the_target_of_its_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("scdgen.toml").write_text('[targets.dev.schemas]\ncrm = "crm_dev"\n[targets.prod.schemas]\ncrm = "crm_prod"\n')
+    Path("t.yml").write_text(SPEC)
+    run = RUN.model_copy(update={"environment": "dev", "target": "crm_dev.t"})
+    SavedPlan(runs=(run,)).write(Path("plan.json"))
+    (spec,), *_ = read_plan(Path("plan.json"), (), None, None, (), ())
+    assert (spec.target, spec.source.table) == ("crm_dev.t", "crm_dev.s")
+    what = "--plan plan.json: --target was {} and is prod; nothing was written; leave it out, or plan with it\n"
+    assert _run(capsys, "--plan", "plan.json", "--target", "prod") == (1, "", what.format("dev"))
+    SavedPlan(runs=(RUN,)).write(Path("plan.json"))
+    assert _run(capsys, "--plan", "plan.json", "--target", "prod") == (1, "", what.format("not given"))
+    SavedPlan(runs=(run,)).write(Path("plan.json"))
+    Path("scdgen.toml").write_text('[targets.dev.schemas]\ncrm = "crm_ann"\n')
+    _, _, err = _run(capsys, "--plan", "plan.json")
+    assert err.startswith("t.yml: the target of the plan was crm_dev.t, and this spec has another one; nothing was")
+
+
 def test_spec_that_reads_another_one_is_planned_alone() -> None:
     one = load_spec_text(SPEC, "one.yml")
     two = load_spec_text(SPEC.replace("crm.t", "crm.two").replace("crm.s", "crm.t"), "two.yml")
