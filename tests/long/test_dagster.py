@@ -17,7 +17,7 @@ def test_assets_are_the_tables_and_their_gate_stops_a_day(tmp_path: Path) -> Non
     project = Project(tmp_path)
     # From its file, as Dagster loads it with `dagster dev -f`.
     defs = runpy.run_path(str(ROOT / "docs/examples/dagster/definitions.py"))["defs"]
-    customer, change = dagster.AssetKey(["crm", "customer"]), dagster.AssetKey(["crm", "last_change"])
+    customer, change = dagster.AssetKey(["prod_crm", "customer"]), dagster.AssetKey(["prod_crm", "last_change"])
     graph = defs.resolve_asset_graph()
     assert graph.get(change).parent_keys == {customer}
     with dagster.DagsterInstance.ephemeral() as instance:
@@ -30,6 +30,6 @@ def test_assets_are_the_tables_and_their_gate_stops_a_day(tmp_path: Path) -> Non
                 assert "the plan fails on deleted>10%: 1 deleted against 3 current keys" in str(failure)
                 assert done.get_asset_materialization_events() == []
             else:
-                metadata = done.asset_materializations_for_node("crm__customer")[0].metadata
+                metadata = done.asset_materializations_for_node("prod_crm__customer")[0].metadata
                 assert metadata["keys"].value["new"] == (3 if day == 0 else 0)
             project.require_tables(min(day, REFUSED - 1))

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 FILES = {
-    "scdgen.toml": 'warehouse = "warehouse"\n',
+    "scdgen.toml": 'warehouse = "warehouse"\n[targets.prod.schemas]\n"*" = "prod_{schema}"\n',
     "specs/customer.yml": (
         "target: crm.customer\npattern: scd2\n"
         "source: {path: changes.csv, format: csv, effective_at: day, delete_when: op = 'D'}\n"
@@ -64,7 +64,7 @@ class Project:
         assert self._show("a_first", "id", "day") == CHANGES[day]
 
     def _show(self, spec: str, *columns: str) -> list[tuple[object, ...]]:
-        command = [self.command, "show", f"specs/{spec}.yml", "--format", "json"]
+        command = [self.command, "show", f"specs/{spec}.yml", "--target", "prod", "--format", "json"]
         done = subprocess.run(command, cwd=self.folder, check=True, stdout=subprocess.PIPE, text=True)
         rows = [json.loads(line) for line in done.stdout.splitlines()]
         return [tuple(row[name] for name in columns) for row in rows]

@@ -1,9 +1,10 @@
-"""The bundle in docs/examples/databricks: documented fields, existing and current files, Python that runs."""
+"""The bundle in docs/examples/databricks: documented fields, files that exist in each target, Python that runs."""
 
 from __future__ import annotations
 
 import re
 import runpy
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +16,7 @@ from ruamel.yaml import YAML
 
 import scdgen
 from scdgen import load_spec
-from scdgen.cli.generate import render_files
-from scdgen.cli.options import find_specs
-from scdgen.compile.render import Compiler
+from scdgen.cli.main import cli
 from tests.conftest import ROOT
 from tests.support.pages import blocks
 
@@ -90,44 +89,48 @@ def test_unknown_field_is_found() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "name", ["sync.paths[]", "artifacts.*.path", "sql_task.file.path", "python_file", "libraries[].whl"]
-)
-def test_named_files_exist(name: str) -> None:
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The repository of the README: the bundle at its root, and the project of the page with its generated SQL."""
+    folder = tmp_path_factory.mktemp("project")
+    shutil.copytree(BUNDLE, folder, dirs_exist_ok=True)
+    for block in blocks((ROOT / "docs/how-to/environments.md").read_text()):
+        if block.kind == "write":
+            (folder / block.path).parent.mkdir(exist_ok=True)
+            (folder / block.path).write_text(block.text)
+    patch = pytest.MonkeyPatch()
+    patch.chdir(folder)
+    targets = [option for name in read(ROOT_FILE)["targets"] for option in ("--target", name)]
+    cli.main(["generate", "specs", *targets, "--format", "checks", "--quiet"], standalone_mode=False)
+    yield folder
+    patch.undo()
+
+
+@pytest.mark.parametrize("name", ["artifacts.*.path", "sql_task.file.path", "python_file", "libraries[].whl"])
+def test_named_files_exist_in_each_target(project: Path, name: str) -> None:
+    """And are below the folder of databricks.yml, so that they are deployed."""
     found = of_field(name)
     assert found
     for file, path in found:
-        place = (file.parent / path).resolve()
-        if name == "libraries[].whl":  # the artifact's build puts it there
-            assert place == (BUNDLE / read(ROOT_FILE)["artifacts"]["scdgen"]["path"]).resolve() / "dist/*.whl"
-        else:
-            assert place.is_relative_to(ROOT) and place.exists(), path
-    if name == "artifacts.*.path":
-        assert all((file.parent / path / "pyproject.toml").is_file() for file, path in found)
+        for target in read(ROOT_FILE)["targets"]:
+            place = (project / file.relative_to(BUNDLE).parent / path.replace("${bundle.target}", target)).resolve()
+            if name == "libraries[].whl":  # the artifact's build puts it there
+                assert place == project / "dist/*.whl"
+            else:
+                assert place.is_relative_to(project) and place.exists(), path
 
 
-def test_files_of_jobs_are_deployed() -> None:
-    deployed = [(BUNDLE / path).resolve() for _, path in of_field("sync.paths[]")]
-    for file, path in [*of_field("sql_task.file.path"), *of_field("python_file")]:
-        assert any((file.parent / path).resolve().is_relative_to(place) for place in deployed), path
-    for _, path in of_field("spark_python_task.parameters[]"):
-        # Relative to the nearest common folder of the deployed paths, which is the root of the repository.
-        place = ROOT / path.removeprefix("${workspace.file_path}/")
-        assert path.startswith("${workspace.file_path}/") and place.is_file()
-        assert any(place.is_relative_to(one) for one in deployed)
-
-
-def test_sql_files_are_current_in_order_and_need_no_param() -> None:
+def test_sql_files_are_in_order_need_no_param_and_have_the_names_of_the_target(project: Path) -> None:
     tasks = jobs()["customer_sql_files"]["tasks"]
-    paths = [(BUNDLE / "resources" / task["sql_task"]["file"]["path"]).resolve() for task in tasks]
-    assert [path.name for path in paths] == ["create.sql", "merge.sql", "checks.job.sql"]
-    specs = {load_spec(path).folder: path for path in find_specs([ROOT / "specs"])}
-    spec = specs[paths[0].parent.name]
-    loaded = load_spec(spec).placed_at(spec.relative_to(ROOT).as_posix())
-    files = render_files(loaded, Compiler(), {(loaded.folder, "checks")})
-    assert [path.read_text() for path in paths] == [files[path.name] for path in paths]
-    assert "-- Set before this runs:" not in files["merge.sql"]
-    assert spec == ROOT / of_field("spark_python_task.parameters[]")[0][1].removeprefix("${workspace.file_path}/")
+    paths = [task["sql_task"]["file"]["path"] for task in tasks]
+    assert [Path(path).name for path in paths] == ["create.sql", "merge.sql", "checks.job.sql"]
+    for target, schema in (("dev", "crm_ann"), ("ci", "pr_0_crm"), ("prod", "prod_crm")):
+        for path in paths:
+            text = (project / "resources" / path.replace("${bundle.target}", target)).read_text()
+            assert f"{schema}.customer" in text and "-- Set before this runs:" not in text
+    assert of_field("spark_python_task.parameters[]")[0][1] == "${workspace.file_path}"
+    (_, given), (_, spec) = of_field("spark_python_task.parameters[]")[1:]
+    assert given == "${bundle.target}" and load_spec(spec, target="ci").target == "pr_0_crm.customer"
 
 
 @pytest.mark.parametrize("job", jobs())
@@ -153,7 +156,7 @@ def test_one_job_is_scheduled() -> None:
     assert sorted(job["schedule"]["pause_status"] for job in jobs().values()) == ["PAUSED", "UNPAUSED"]
 
 
-def run_merge(monkeypatch: pytest.MonkeyPatch, failures: int) -> list[str]:
+def run_merge(project: Path, monkeypatch: pytest.MonkeyPatch, failures: int) -> list[str]:
     """Run src/merge.py on the bundle's spec with a session and a runner that only record the calls."""
     asked: list[str] = []
 
@@ -174,9 +177,7 @@ def run_merge(monkeypatch: pytest.MonkeyPatch, failures: int) -> list[str]:
     module.SparkSession = session  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "pyspark.sql", module)
     monkeypatch.setattr(scdgen, "Runner", Runner)
-    monkeypatch.setattr(
-        sys, "argv", ["merge.py", str(ROOT / "specs/customer.yml"), str(ROOT / "specs/product_price.yml")]
-    )
+    monkeypatch.setattr(sys, "argv", ["merge.py", str(project), "prod", "specs/customer.yml", "specs/order.yml"])
     try:
         runpy.run_path(str(BUNDLE / "src/merge.py"), run_name="__main__")
     except RuntimeError as error:
@@ -184,12 +185,15 @@ def run_merge(monkeypatch: pytest.MonkeyPatch, failures: int) -> list[str]:
     return asked
 
 
-def test_python_file_merges_and_checks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    done = ["run crm.customer", "check crm.customer", "run shop.product_price", "check shop.product_price"]
-    assert run_merge(monkeypatch, failures=0) == done
-    assert capsys.readouterr().out.splitlines()[0] == "crm.customer: 3 inserted, 2 updated, 1 removed"
-    message = "checks failed: crm.customer: one_current, shop.product_price: one_current"
-    assert run_merge(monkeypatch, failures=1) == [*done, message]
+def test_python_file_merges_and_checks(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)  # the folder in which a task begins is not guaranteed
+    done = [f"{what} prod_crm.{table}" for table in ("customer", "order_status") for what in ("run", "check")]
+    assert run_merge(project, monkeypatch, failures=0) == done
+    assert capsys.readouterr().out.splitlines()[0] == "prod_crm.customer: 3 inserted, 2 updated, 1 removed"
+    message = "checks failed: prod_crm.customer: one_current, prod_crm.order_status: one_current"
+    assert run_merge(project, monkeypatch, failures=1) == [*done, message]
 
 
 def test_links_of_the_page_exist() -> None:

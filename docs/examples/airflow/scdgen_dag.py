@@ -14,12 +14,13 @@ from airflow.sdk import TaskGroup, dag
 
 PROJECT = os.environ.get("SCDGEN_PROJECT", "/opt/shop")  # the folder with specs/ and scdgen.toml
 SCDGEN = os.environ.get("SCDGEN", "scdgen")
+TARGET = os.environ.get("SCDGEN_TARGET") or "prod"  # of scdgen.toml: where the tables are
 GATE = "--fail-on 'deleted>10%'"
 
 
 def list_steps() -> list[dict]:
     """The targets in the order of a run: target, spec, the targets before it, and the other tables that it reads."""
-    command = [SCDGEN, "graph", "specs", "--format", "json"]
+    command = [SCDGEN, "graph", "specs", "--target", TARGET, "--format", "json"]
     done = subprocess.run(command, cwd=PROJECT, check=True, stdout=subprocess.PIPE, text=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -39,7 +40,7 @@ def shop_history() -> None:
         spec = shlex.quote(step["spec"])
         with TaskGroup(step["target"].replace(".", "__")):
             file = shlex.quote(f"plans/{step['target']}.json")
-            plan = scdgen("plan", f"plan {spec} {GATE} --out {file}")
+            plan = scdgen("plan", f"plan {spec} --target {shlex.quote(TARGET)} {GATE} --out {file}")
             # For errors of the engine: the same run again adds nothing twice. Bad data fails again with the same line.
             runs[step["target"]] = scdgen("run", f"run --plan {file}", retries=2)
         [runs[target] for target in step["after"]] >> plan >> runs[step["target"]]

@@ -11,6 +11,7 @@ from dagster import AssetsDefinition, Definitions, Failure, MaterializeResult, R
 
 PROJECT = os.environ.get("SCDGEN_PROJECT", "/opt/shop")  # the folder with specs/ and scdgen.toml
 SCDGEN = os.environ.get("SCDGEN", "scdgen")
+TARGET = os.environ.get("SCDGEN_TARGET") or "prod"  # of scdgen.toml: where the tables are
 GATE = "deleted>10%"
 
 
@@ -30,11 +31,11 @@ def make_asset(step: dict) -> AssetsDefinition:
     @asset(key=step["target"].split("."), deps=reads, group_name="history", retry_policy=RetryPolicy(max_retries=2))
     def table() -> MaterializeResult:
         file = f"plans/{step['target']}.json"
-        call("plan", step["spec"], "--fail-on", GATE, "--out", file)
+        call("plan", step["spec"], "--target", TARGET, "--fail-on", GATE, "--out", file)
         return MaterializeResult(metadata=json.loads(call("run", "--plan", file, "--format", "json")))
 
     return table
 
 
-steps = map(json.loads, call("graph", "specs", "--format", "json").splitlines())
+steps = map(json.loads, call("graph", "specs", "--target", TARGET, "--format", "json").splitlines())
 defs = Definitions(assets=[make_asset(step) for step in steps])
