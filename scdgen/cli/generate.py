@@ -115,7 +115,7 @@ def generate(
     diff: bool,
     debug: bool,
 ) -> None:
-    """Write the SQL of each spec to DIR/<target>/. Needs no Spark and no Java.
+    """Write the SQL of each spec to `DIR/<target>/`. Needs no Spark and no Java.
 
     \b
     Examples:  scdgen generate specs

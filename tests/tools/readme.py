@@ -68,7 +68,7 @@ def commands() -> str:
 
 def metrics() -> str:
     """The columns of the --metrics table."""
-    rows = [f"| `{name}` | {kind} | {meaning} |" for name, kind, meaning in COLUMNS]
+    rows = [f"| `{name}` | `{kind}` | {meaning} |" for name, kind, meaning in COLUMNS]
     return "\n".join(["| column | type | meaning |", "|---|---|---|", *rows])
 
 

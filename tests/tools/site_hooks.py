@@ -16,8 +16,16 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
-PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+PAGES = {
+    "README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md",
+    ".github/SECURITY.md": "report.md",
+}  # fmt: skip
+# What people search for comes first; records of decisions and changes are read in order.
+BOOSTED = {"reference.md", "commands.md", "errors.md"}
 _LINK = re.compile(r"\]\((?P<path>[^)#:\s]+)(?P<anchor>#[^)\s]*)?\)")
+
+_CELL = re.compile(r"<td[^>]*>.*?</td>", re.DOTALL)
+_ROW = re.compile(r"(?<=<tr>\n)<td><code>([\w.*]+)</code>")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -37,12 +45,22 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """The page with its links changed to the paths in the site."""
     here = page.file.src_uri
+    if here in BOOSTED:
+        page.meta["search"] = {"boost": 2}
+    elif here.startswith("decisions/") or here == "changelog.md":
+        page.meta["search"] = {"exclude": True}
 
     def moved(found: re.Match[str]) -> str:
         target = site_path(source_of(here), found["path"])
         return f"]({posixpath.relpath(target, posixpath.dirname(here) or '.')}{found['anchor'] or ''})"
 
     return _LINK.sub(moved, markdown)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """The page as a forge shows it: ``\\|`` in code of a table is ``|``. What is looked up has an anchor."""
+    html = _CELL.sub(lambda found: found[0].replace("\\|", "|"), html)
+    return _ROW.sub(r'<td id="\1"><code>\1</code>', html) if page.file.src_uri in BOOSTED else html
 
 
 def source_of(place: str) -> str:
