@@ -177,7 +177,14 @@ def _list_joined(spec: Spec, alias: str) -> dict[str, str]:
         for parts in sorted(sql.expression(spec.column_source(name)).names):
             if parts[0] == alias.lower() and len(parts) > 1:
                 found.setdefault(parts[1], option.type)
-    for text in (joined.start, joined.end):
+    for other in spec.source.join.values():
+        names = {
+            parts for text in other.on.values() for parts in sql.expression(text).names if parts[0] == alias.lower()
+        }
+        found |= {parts[1]: found.get(parts[1], "string") for parts in sorted(names)}
+    for column in joined.on:
+        found.setdefault(column.lower(), "string")
+    for text in (joined.start, joined.end) * (joined.history is None):
         found |= dict.fromkeys(sorted(sql.expression(text).columns), spec.history.type)
     for column in sorted(sql.expression(joined.where).columns) if joined.where else ():
         found.setdefault(column, "string")

@@ -152,12 +152,14 @@ class _Names:
 
     def times_of_join(self) -> tuple[Input, ...]:
         """Return the inputs of the boundaries of a join: each start and each end of a version of its tables."""
-        texts = ((alias, text) for alias, joined in self._join.items() for text in (joined.start, joined.end))
+        dated = ((alias, joined) for alias, joined in self._join.items() if joined.history is None)
+        texts = ((alias, text) for alias, joined in dated for text in (joined.start, joined.end))
         return _all(self.inputs(text, alias) for alias, text in texts)
 
     def conditions_of_join(self) -> tuple[Input, ...]:
-        """Return the inputs of what decides which rows of the joined tables are read."""
+        """Return the inputs of what decides which rows of the joined tables are read, and which of them go together."""
         texts = [(alias, joined.where) for alias, joined in self._join.items() if joined.where]
+        texts += [("", text) for joined in self._join.values() for text in joined.on.values()]
         texts += [("", self._since)] if self._since else []
         return _all(self.inputs(text, alias) for alias, text in texts)
 

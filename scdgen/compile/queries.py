@@ -462,7 +462,8 @@ def _typed_values(spec: Spec, infer: bool) -> Iterator[SourceTypes]:
     if infer and (inferred := spec.members.inferred):
         at = SourceCast.of("members.inferred.at", sql.expression(inferred.at), kind)
         yield SourceTypes((at,), table=sql.quote_parts(sql.split_name(inferred.fact)))
-    for alias, joined in spec.source.join.items():
+    dated = {alias: joined for alias, joined in spec.source.join.items() if joined.history is None}
+    for alias, joined in dated.items():
         ends = (("valid_from", joined.start), ("valid_to", joined.end))
         casts = [SourceCast.of(f"source.join.{alias}.{name}", sql.expression(text), kind) for name, text in ends]
         yield SourceTypes(tuple(casts), table=sql.quote_parts(sql.split_name(joined.table)), alias=sql.quote(alias))

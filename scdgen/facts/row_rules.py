@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from scdgen import sql
 from scdgen.facts import variables
 from scdgen.facts.base import EXPECTATION, SETTINGS, SOURCE_CHANGED, TIME_ZONE, YEAR, Rule, refusal, refuse_rows
-from scdgen.facts.columns import apply, cast, convert
-from scdgen.facts.history import BATCH_FROM, Times
+from scdgen.facts.columns import apply, convert
+from scdgen.facts.history import BATCH_FROM
+from scdgen.facts.join import Join
 from scdgen.facts.plan import describe_limit
 from scdgen.facts.source import SEQUENCE, SourceRow, flag
 from scdgen.facts.state import State
@@ -93,7 +94,7 @@ class Rows:
     def select_state(self, state: State) -> list[str]:
         """Return the same with the columns that are no key in the state, and for a join whether it is a row."""
         texts = dict(self.columns)
-        exists = [f"{self.join.tables[0].alias}._scd_from IS NOT NULL AS _scd_exists"] if self.join else []
+        exists = [f"{self.join.exists} AS _scd_exists"] if self.join else []
         values = state.read(lambda field: texts[field.name])
         return [*(texts[key] for key in self.keys), *values, *self.more, *exists]
 
@@ -174,7 +175,7 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
         changed=refusal(spec, SOURCE_CHANGED, "the source changed during the run"),
         empties=any(map(spec.loses_empty_text, source.names)),
         expected=tuple(sorted(_expected(source), key=lambda expected: expected.refusal is None)),
-        join=_join(spec, times) if times and spec.source.join else None,
+        join=Join.of(spec, times) if times and spec.source.join else None,
     )
 
 
@@ -319,83 +320,6 @@ def _missing(source: SourceRow, name: str) -> str:
 def _sets(spec: Spec) -> str:
     """Return the array of the columns that a row sets."""
     return convert(sql.expression(spec.source.sets or "NULL"), "ARRAY<STRING>")
-
-
-@dataclass(frozen=True)
-class JoinedTable:
-    """A table of a join."""
-
-    alias: str
-    """Its quoted alias."""
-    table: str
-    """Its quoted name."""
-    keys: tuple[str, ...]
-    """The expressions for the keys of the spec, in the target's types."""
-    start: str
-    """The expression for the start of a version."""
-    until: str
-    """The expression for the exclusive end of a version, NULL while it is open."""
-    where: tuple[str, ...]
-    """The conditions on a row."""
-    named: bool
-    """Whether the start, the end or a condition uses the alias."""
-
-    @property
-    def label(self) -> str:
-        """Return the alias as a text literal."""
-        return sql.text_literal(sql.unquote(self.alias))
-
-
-@dataclass(frozen=True)
-class Join:
-    """The steps from several tables with versions to the rows of one history."""
-
-    tables: tuple[JoinedTable, ...]
-    """The joined tables, in the order of the spec."""
-    keys: tuple[str, ...]
-    """The quoted keys of the target; the tables have them as ``stored``."""
-    since: str | None
-    """The time from which a version must start or end for its key to be read; ``None`` to read every key."""
-    no_key: str
-    """The refusal of a version without a key."""
-    no_start: str
-    """The refusal of a version without a start."""
-    empty: str
-    """The refusal of a version that does not end after its start."""
-
-    @property
-    def stored(self) -> tuple[str, ...]:
-        """Return the names of the keys in the step of a table, whose columns may have any other name."""
-        return tuple(f"_scd_key_{number}" for number in range(1, len(self.keys) + 1))
-
-
-def _join(spec: Spec, times: Times) -> Join:
-    """Return the join of a spec, whose versions have these times."""
-    tables = []
-    for alias, joined in spec.source.join.items():
-        texts = [joined.start, joined.end, *([joined.where] if joined.where else [])]
-        form = {"gap": joined.gap, "open_end": joined.open_end}
-        stored = spec.model_copy(update={"history": spec.history.model_copy(update=form)})
-        tables.append(
-            JoinedTable(
-                alias=sql.quote(alias),
-                table=sql.quote_parts(sql.split_name(joined.table)),
-                keys=tuple(cast(sql.quote(joined.keys[key]), spec.columns[key].type) for key in spec.keys),
-                start=cast(sql.expression(joined.start).text, times.type),
-                until=Times(stored).until_of(sql.expression(joined.end).text),
-                where=(sql.expression(joined.where).condition,) if joined.where else (),
-                named=any((alias.lower(),) == name[:-1] for text in texts for name in sql.expression(text).names),
-            )
-        )
-    since, shown = spec.source.changed_since, ("_scd_table", "_scd_from", "_scd_until")
-    return Join(
-        tables=tuple(tables),
-        keys=tuple(map(sql.quote, spec.keys)),
-        since=variables.param_cast(spec, sql.expression(since).text, times.type) if since else None,
-        no_key=refuse_rows(spec, "null_key", "a joined version has no key", shown),
-        no_start=refuse_rows(spec, "null_time", "a joined version has no start", shown),
-        empty=refuse_rows(spec, "end_before_start", "a joined version does not end after its start", shown),
-    )
 
 
 @dataclass(frozen=True)

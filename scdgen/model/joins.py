@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from scdgen import sql
 from scdgen.model.graph import find_writer, full_name
@@ -23,19 +23,28 @@ def fill_in(spec: Spec, others: Iterable[Spec]) -> tuple[Spec, list[tuple[Locati
     for alias, joined in spec.source.join.items():
         parts = sql.split_name(joined.table)
         owner = find_writer(spec, full_name(parts), parts, writers)
-        if owner is not None and (problem := _problem(spec, joined, owner)):
-            found.append((("source", "join", alias, "table"), f"table: {problem}"))
-        join[alias] = _filled(joined, owner) if owner is not None and _same_times(spec, owner) else joined
+        if owner is not None:
+            found += [
+                (("source", "join", alias, option), f"{option}: {what}")
+                for option, what in _problems(spec, joined, owner)
+            ]
+            joined = _filled(joined, owner) if joined.history or _same_times(spec, owner) else joined
+        join[alias] = joined
     return spec.model_copy(update={"source": spec.source.model_copy(update={"join": join})}), found
 
 
-def _problem(spec: Spec, joined: JoinedTable, owner: Spec) -> str | None:
+def _problems(spec: Spec, joined: JoinedTable, owner: Spec) -> Iterator[tuple[str, str]]:
+    if joined.on and {*map(str.lower, joined.on)} != {*map(str.lower, owner.keys)}:
+        yield "on", f"must be over the keys of {joined.table}, {', '.join(owner.keys)}; write an expression for each"
+    if joined.history:
+        return
     if not owner.keeps_history:
-        return f"{joined.table} is {owner.pattern} in {owner.origin}, which keeps no versions; join a table of scd2"
-    if not _same_times(spec, owner) and not (joined.valid_from and joined.valid_to):
+        what = f"{joined.table} is {owner.pattern} in {owner.origin}, which keeps no versions; join a table of scd2"
+        is_first = joined is next(iter(spec.source.join.values()))
+        yield "table", what if is_first else f"{what}, or write history: none for its one row at all times"
+    elif not _same_times(spec, owner) and not (joined.valid_from and joined.valid_to):
         what = f"the times of {joined.table} are of type {owner.history.type}, and history.type is {spec.history.type}"
-        return f"{what}; write expressions of that type as valid_from and valid_to"
-    return None
+        yield "table", f"{what}; write expressions of that type as valid_from and valid_to"
 
 
 def _same_times(spec: Spec, owner: Spec) -> bool:
@@ -52,10 +61,10 @@ def _filled(joined: JoinedTable, owner: Spec) -> JoinedTable:
         closed = sql.text_literal(flag.closed) if isinstance(flag.closed, str) else str(flag.closed).upper()
         known |= {"valid_to": f"IF({sql.quote(flag.name)} = {closed}, {end}, NULL)", "open_end": None}
     given = {name: getattr(joined, name) for name in joined.model_fields_set if name != "where"}
-    where = joined.where
-    lives = [f"{sql.quote(history.deleted)} = FALSE"] if history.deleted is not None else []
+    where, deleted = joined.where, history.deleted if owner.keeps_history else owner.deleted
+    lives = [f"{sql.quote(deleted)} = FALSE"] if deleted is not None else []
     lives += [f"{sql.quote(owner.recorded.to)} IS NULL"] if owner.recorded else []
     for condition in lives:
         where = condition if where is None else f"({where}) AND {condition}"
-    filled = {**known, **given, "where": where}
+    filled = {**({} if joined.history else known), **given, "where": where}
     return joined.model_copy(update={name: value for name, value in filled.items() if value != joined.options[name]})

@@ -150,6 +150,7 @@ def build_schema() -> dict[str, Any]:
     del made["properties"]["source"]["default"]  # one of the two is required
     made["oneOf"] = [{"required": [name]} for name in ("source", "sources")]
     definitions["Source"]["oneOf"] = [{"required": [name]} for name in ("table", "query", "path", "join")]
+    definitions["JoinedTable"]["oneOf"] = [{"required": [name]} for name in ("keys", "on")]
     for name in ("", *definitions.keys() - _WITHOUT_DEFAULTS):
         definition = definitions[name] if name else made
         own = {"": OWN, "Source": OWN_OF_SOURCE}.get(name, ())

@@ -10,7 +10,16 @@ from scdgen.errors import nearest, set_for_one_name
 from scdgen.model.option import Rows, sql_texts, walk
 from scdgen.model.pattern import rules_of
 from scdgen.model.registry import PREFIX, options_of, pattern_names
-from scdgen.model.spec import QUERY, RESERVED_PREFIX, STATISTICS, TAKEN, Snapshot, Spec, locate_history_column
+from scdgen.model.spec import (
+    QUERY,
+    RESERVED_PREFIX,
+    STATISTICS,
+    TAKEN,
+    JoinedTable,
+    Snapshot,
+    Spec,
+    locate_history_column,
+)
 from scdgen.sql.dates import find_literal_patterns, find_mistake
 from scdgen.sql.expression import find_paths, is_path
 from scdgen.sql.literal import find_form, length_of, value_text
@@ -29,7 +38,7 @@ STEPS = {
 }  # fmt: skip
 RECORDED_STEPS = {"recorded", "reached"}  # of history.recorded
 # Those of source.join, besides its aliases.
-JOIN_STEPS = {"periods", "changed", "boundaries", "spans"}
+JOIN_STEPS = {"periods", "changed", "pointed", "boundaries", "spans"}
 
 
 def rule_problems(spec: Spec) -> list[tuple[Location, str]]:
@@ -226,10 +235,51 @@ def _joined_tables(spec: Spec) -> Found:
         if len(parts) == 1 and parts[0].lower() in taken:
             message = f"'{joined.table}' is the name of a step of the generated SQL; write its schema before it"
             yield (*place, "table"), message
-        if set(joined.keys) != set(spec.keys if alias == first else spec.source.join[first].keys):
-            owner, keys = ("the spec", spec.keys) if alias == first else (first, spec.source.join[first].keys)
+        yield from _pointers(spec, alias, joined)
+        if not joined.keys:
+            if not joined.on:
+                yield place, f"join: '{alias}' has neither keys nor on; map the keys of the spec to its columns by keys"
+            continue
+        owner, keys = ("the spec", spec.keys) if alias == first else (first, tuple(spec.source.join[first].keys))
+        if keys and set(joined.keys) != set(keys):
             message = f"keys: must be those of {owner}, {', '.join(keys)}; map each to a column of {joined.table}"
             yield (*place, "keys"), message
+
+
+def _pointers(spec: Spec, alias: str, joined: JoinedTable) -> Found:
+    """Yield what is wrong with the options of a table that others point to, and of one without a history."""
+    place, aliases = ("source", "join", alias), list(spec.source.join)
+    before = aliases[: aliases.index(alias)]
+    if not before:
+        first = {
+            "on": "to which no table before it points; map the keys of the spec to its columns by keys",
+            "required": "without which there is no row anyway; remove it",
+            "history": "whose versions decide when a key exists; name a table with versions",
+        }
+        for name in filter(lambda name: getattr(joined, name), first):
+            yield (*place, name), f"{name}: not for the first table, {first[name]}"
+        return
+    if joined.on and joined.keys:
+        yield (*place, "on"), "on: keys and on exclude each other; remove one"
+    if joined.history:
+        for name in ("valid_from", "valid_to", "open_end", "gap"):
+            if getattr(joined, name) is not None:
+                yield (*place, name), f"{name}: not with history: none, where a row holds at all times; remove one"
+    read = {column: sql.expression(text) for column, text in joined.on.items()}
+    children = dict.fromkeys(parts[0] for on in read.values() for parts in sorted(on.names) if parts[0] != "session")
+    known = {name.lower() for name in before}
+    for column, on in read.items():
+        where = (*place, "on", column)
+        names = [parts for parts in sorted(on.names) if parts[0] != "session"]
+        if on.tables:
+            yield where, f"{column}: reads a table; write an expression over columns of one table before it"
+        elif not names or any(len(parts) == 1 for parts in names):
+            yield where, f"{column}: names no table before it; write for example {before[-1]}.{column}"
+        elif unknown := [parts[0] for parts in names if parts[0] not in known]:
+            hint = nearest(unknown[0], before) or f"; those are {', '.join(before)}"
+            yield where, f"{column}: '{unknown[0]}' is not an alias of a table before it{hint}"
+    if len(children) > 1 and known.issuperset(children):
+        yield (*place, "on"), f"on: reads {' and '.join(children)}; write it over columns of one table before it"
 
 
 def _joined_columns(spec: Spec) -> Found:

@@ -178,7 +178,20 @@ class JoinedTable(Model):
     """A table with versions, whose history is joined with those of others."""
 
     table: TableName = Field(description="A table with a row per version; it may be the target of a spec.")
-    keys: dict[Name, Name] = Field(description="Each key of the spec: the column of the table that has it.")
+    keys: Annotated[dict[Name, Name], Option(in_json="if_set")] = Field(
+        default_factory=dict, description="Each key of the spec: the column of the table that has it. Not with `on`."
+    )
+    on: Annotated[dict[Name, Expression], Option(over=Rows.SOURCE, in_json="if_set")] = Field(
+        default_factory=dict,
+        description="Instead of `keys`, for a table that rows of a table before it point to: each column of its key: "
+        "an expression over that table, such as `account.customer_id`. They are compared as by `=`.",
+    )
+    required: Annotated[bool, Option(in_json="if_set")] = Field(
+        default=False, description="Whether times without a version of the table are a gap, as those of the first one."
+    )
+    history: Annotated[Literal["none"] | None, Option(in_json="if_set")] = Field(
+        default=None, description="`none`: the table has one row per key, which holds at all times."
+    )
     valid_from: Annotated[Expression | None, Option(over=Rows.JOINED)] = Field(
         default=None, description="When a version starts; by default as in the spec of the table, else `valid_from`."
     )

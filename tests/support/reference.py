@@ -552,6 +552,94 @@ def join_histories(tables: Sequence[Mapping[Key, Sequence[Period]]], since: Any 
     return rows
 
 
+@dataclass(frozen=True)
+class Joined:
+    """A table of a join along foreign keys: its rows by their own key, and what points to them.
+
+    ``of`` is the table before it that does, by the key that ``pointer`` gives for the values of one of its rows;
+    ``None`` for a table with the key of the result. The rows of a table without history have neither start nor end.
+    """
+
+    rows: Mapping[Key, Sequence[Period]]
+    of: str | None = None
+    pointer: Callable[[Values], Key] | None = None
+    has_history: bool = True
+    required: bool = False
+
+    def names(self) -> set[str]:
+        return {name for periods in self.rows.values() for period in periods for name in period.values}
+
+
+def follow_pointers(tables: Mapping[str, Joined], since: Any = None) -> tuple[list[Change], set[Key]]:
+    """Section 8: the rows of one history out of those of tables that point to one another, and the keys that are read.
+
+    A row lasts as long as each table gives the same version. Times without one of the first table, or of one that is
+    required, are in no row.
+    """
+    first, rows, read = next(iter(tables)), [], set()
+    ends = {
+        at for t in tables.values() if t.has_history for of in t.rows.values() for p in of for at in (p.start, p.end)
+    }
+    times = sorted(at for at in ends if at is not None)
+    names = {name: None for table in tables.values() for name in table.names()}
+    needed = [name for name, table in tables.items() if table.required or name == first]
+    for key in tables[first].rows:
+        if since is not None and not any(_ever(tables, name, key, since) for name in tables):
+            continue
+        read.add(key)
+        held = [(at, _held(tables, key, at)) for at in times]
+        for _, same in itertools.groupby(
+            zip(held, [*times[1:], None], strict=True), lambda pair: _identity(pair[0][1])
+        ):
+            ((at, found), until), *more = same
+            until = more[-1][1] if more else until
+            if any(all(chosen[name] is not None for name in needed) for chosen in found):
+                for chosen in found:
+                    values = [period.values for period in chosen.values() if period is not None]
+                    rows.append(Change(key, at, names | {n: v for of in values for n, v in of.items()}, until=until))
+    return rows, read
+
+
+def _held(tables: Mapping[str, Joined], key: Key, at: Any) -> list[dict[str, Period | None]]:
+    """What the tables give at a time: a row, more if a table has several versions of a key then."""
+    found: list[dict[str, Period | None]] = [{}]
+    for name, table in tables.items():
+        longer = []
+        for chosen in found:
+            there: list[Period | None] = [
+                p for p in _rows_at(table, chosen, key) if not table.has_history or p.holds(at)
+            ]
+            longer += [{**chosen, name: period} for period in there or [None]]
+        found = longer
+    return found
+
+
+def _rows_at(table: Joined, chosen: Mapping[str, Period | None], key: Key) -> Sequence[Period]:
+    if table.of is not None and table.pointer is not None:
+        child = chosen[table.of]
+        key = table.pointer(child.values) if child is not None else (None,)
+    return () if None in key else table.rows.get(key, ())
+
+
+def _identity(found: Sequence[Mapping[str, Period | None]]) -> list[list[int]]:
+    return sorted([id(period) for period in chosen.values()] for chosen in found)
+
+
+def _ever(tables: Mapping[str, Joined], name: str, key: Key, since: Any) -> bool:
+    """Whether a table has a version that starts or ends at the time or later, of a key that was ever pointed to."""
+    table = tables[name]
+    periods = [period for own in _keys_ever(tables, name, key) for period in table.rows.get(own, ())]
+    return table.has_history and any(at is not None and at >= since for p in periods for at in (p.start, p.end))
+
+
+def _keys_ever(tables: Mapping[str, Joined], name: str, key: Key) -> set[Key]:
+    table = tables[name]
+    if table.of is None or table.pointer is None:
+        return {key}
+    before = tables[table.of]
+    return {table.pointer(p.values) for own in _keys_ever(tables, table.of, key) for p in before.rows.get(own, ())}
+
+
 def read_versions(versions: Sequence[Version], meaning: Meaning) -> list[Version]:
     """The versions of a key as views show them: without those of deletes; kept changes that are equal are one."""
     found: list[Version] = []

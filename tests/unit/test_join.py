@@ -102,7 +102,8 @@ def test_mistakes_of_joins_and_of_other_specs_come_together(tmp_path: Path) -> N
     [
         (
             "target: crm.address\npattern: scd1\nsource: {table: raw.a}\nkeys: [id]\ncolumns: {id: int}\n",
-            "8:9: table: crm.address is scd1 in HERE/address.yml, which keeps no versions; join a table of scd2",
+            "8:9: table: crm.address is scd1 in HERE/address.yml, which keeps no versions; join a table of scd2, "
+            "or write history: none for its one row at all times",
         ),
         (
             ADDRESS.replace("type: date", "type: bigint").replace("'9999-12-31', gap: 1 day", "99"),

@@ -76,7 +76,7 @@ target: crm.t
 pattern: scd2
 source:
   feed: versions
-  join: {a: {table: crm.a, keys: {id: id}}, b: {table: crm.b, keys: {id: id}}}
+  join: {a: {table: crm.a, keys: {id: id}}, b: {table: crm.b, on: {id: a.b_id}}}
   changed_since: :since
 keys: [id]
 columns: {id: {type: int, from: a.id}, name: {type: string, from: b.name}}

@@ -238,6 +238,7 @@ def test_schema_accepts(was: str, becomes: str) -> None:
         ("table: crm.s", "table: crm.s, query: SELECT 1"),
         ("table: crm.s", "table: crm.s, join: {c: {table: crm.c, keys: {id: id}}}"),
         ("table: crm.s", "join: {c: {table: crm.c}}"),
+        ("table: crm.s", "join: {c: {table: crm.c, keys: {id: id}}, d: {table: crm.d, keys: {id: id}, on: {id: c.d}}}"),
         ("table: crm.s", "path: a.txt, format: txt"),
         ("id: int", "id: strng"),
         ("id: int", "id: uuid"),

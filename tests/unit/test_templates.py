@@ -119,6 +119,7 @@ MACRO_FILES = {
     "scd2/join/boundaries.sql.j2",
     "scd2/join/changed.sql.j2",
     "scd2/join/periods.sql.j2",
+    "scd2/join/pointed.sql.j2",
     "scd2/join/spans.sql.j2",
     "scd2/join/steps.sql.j2",
     "scd2/join/tables.sql.j2",
