@@ -31,8 +31,8 @@ from scdgen.model.resolved import SPEC_JSON, from_json, to_json
 from scdgen.model.spec import Spec
 from scdgen.settings import list_targets
 from scdgen.sql.words import remark
-from scdgen.stored.meaning import explain_changes
 from scdgen.stored.migrate import write_lines
+from scdgen.stored.state import Stored, compare
 
 # A notebook is in Databricks' source format: a header line, a separator between cells, and Markdown after ``-- MAGIC``.
 # A cell shows the result of its last statement only, so each statement has its own cell; session variables are kept
@@ -104,7 +104,7 @@ def validate(specs: tuple[str, ...], compiler: Compiler, debug: bool) -> None:
     "updated. scdgen plan needs no file.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff if the files differ.")
-@click.option("--diff", is_flag=True, help="Like --check, and print what the changed options mean for stored rows.")
+@click.option("--diff", is_flag=True, help="Like --check, and print what a run will say of the stored table.")
 def generate(
     specs: tuple[str, ...],
     compiler: Compiler,
@@ -402,7 +402,7 @@ def _print_meanings(spec: Spec, place: Path, compiler: Compiler) -> None:
     file, old = place / SPEC_JSON, from_json(_read_stored(place))
     unknown = "what the difference means for stored rows is not known"
     if old is not None:
-        what, lines = "no option that stored rows depend on has changed", explain_changes(old, spec)
+        what, lines = "the stored table fits the changed spec", compare(Stored.of_spec(old), spec)
     elif file.is_file():
         what, lines = f"{file} is not as scdgen writes it; {unknown}", []
     elif place.is_dir():

@@ -43,10 +43,6 @@ class Sql:
         return text
 
 
-NEW_ROWS = ""
-"""The value of :attr:`Option.stored` if a change is only about rows to come, or about no row."""
-
-
 class Need(Enum):
     """What a pattern must do so that an option means something; see :attr:`PatternOptions.without`."""
 
@@ -114,11 +110,6 @@ class Option:
     """Of SQL: the generated file that it is for. Only that of ``merge.sql`` is part of every run."""
     may_vary: bool = False
     """Of SQL: whether it may give another value each time, such as ``current_date()`` does."""
-
-    stored: str | None = None
-    """What a change means for stored rows: the end of the line that ``scdgen generate --diff`` prints, or ``NEW_ROWS``,
-    for no line. ``{again}`` in it says what a row does that comes again, and ``{whole}`` how to bring stored rows
-    along. ``None`` if it depends on other options too: then :mod:`scdgen.stored.meaning` has the line."""
 
     def applies(self, traits: frozenset[Trait], value: object) -> bool:
         """Whether a source with these traits takes a value of the option."""

@@ -29,7 +29,7 @@ from pydantic_core import PydanticCustomError
 
 from scdgen import sql
 from scdgen.errors import UsageError, nearest
-from scdgen.model.option import NEW_ROWS, Need, Option, Refusal, Rows, Sql, Trait, not_with, only_with, option_of
+from scdgen.model.option import Need, Option, Refusal, Rows, Sql, Trait, not_with, only_with, option_of
 from scdgen.model.registry import PatternOptions, options_of, pattern_names
 from scdgen.paths import folder_name
 from scdgen.sql.tokens import find_cast
@@ -246,7 +246,7 @@ class Source(Model):
     options: Annotated[Properties, _OF_PATH] = Field(
         default_factory=dict, description="Options of Spark's reader, for `path`."
     )
-    schema_: Annotated[ColumnList | None, Option(in_json="if_set", stored=NEW_ROWS)] = Field(
+    schema_: Annotated[ColumnList | None, Option(in_json="if_set")] = Field(
         default=None,
         alias="schema",
         description="The columns of JSON or Parquet that the spec reads, with their types, such as `before struct<id "
@@ -264,7 +264,6 @@ class Source(Model):
             may_vary=True,
             refused=(only_with("join", "'join:' only; remove it, or write where"),),
             in_json="if_applies",
-            stored=NEW_ROWS,
         ),
     ] = Field(
         default=None,
@@ -278,11 +277,7 @@ class Source(Model):
     )
     effective_at: Annotated[
         Expression | None,
-        Option(
-            over=Rows.SOURCE,
-            refused=(not_with("join", "each table has its valid_from; remove it"),),
-            stored="stored times are of the old one{again}; stored rows stay: {whole}",
-        ),
+        Option(over=Rows.SOURCE, refused=(not_with("join", "each table has its valid_from; remove it"),)),
     ] = Field(
         default=None,
         description="When a row became valid. scd2 changes need it; in a snapshot it is `taken_at` by default. Where "
@@ -305,7 +300,7 @@ class Source(Model):
     )
     sequence_by: Annotated[
         Expressions,
-        Option(over=Rows.SOURCE, refused=(not_with("versions", "every row is a version; remove it"),), stored=NEW_ROWS),
+        Option(over=Rows.SOURCE, refused=(not_with("versions", "every row is a version; remove it"),)),
     ] = Field(default=(), description="Of several rows with the same key and time, the greatest wins.")
     delete_when: Annotated[
         Expression | None,
@@ -315,7 +310,6 @@ class Source(Model):
                 not_with("snapshot", "a missing key is the delete; use feed: changes"),
                 not_with("versions", "a gap between two rows is the delete; remove it"),
             ),
-            stored="deletes of before are not looked at again; stored rows stay: {whole}",
         ),
     ] = Field(default=None, description="Which rows are deletes; changes only.")
     truncate_when: Annotated[
@@ -326,7 +320,6 @@ class Source(Model):
             otherwise="which keeps what was removed; remove it or write pattern: scd1",
             refused=(not_with("snapshot", "a missing key is the delete; remove it"),),
             in_json="if_set",
-            stored="what emptied the table before is not looked at again; stored rows stay: {whole}",
         ),
     ] = Field(
         default=None,
@@ -342,7 +335,6 @@ class Source(Model):
                 not_with("versions", "every row has all columns; remove it"),
             ),
             in_json="if_set",
-            stored="rows of before are not looked at again; stored rows stay: {whole}",
         ),
     ] = Field(
         default=None,
@@ -387,9 +379,7 @@ class Column(ShortForm):
         alias="from",
         description="The value of the column, over a row of the source.",
     )
-    comment: Annotated[Text | None, Option(stored=NEW_ROWS)] = Field(
-        default=None, description="A comment on the column."
-    )
+    comment: Text | None = Field(default=None, description="A comment on the column.")
     nullable: bool = Field(default=True, description="`false`: the column is NOT NULL in the table.")
     track: Annotated[bool, Option(needs=Need.VERSIONS, on_key="refused")] = Field(
         default=True,
@@ -423,12 +413,7 @@ class Column(ShortForm):
     )
     merge: Annotated[
         Literal["last", "first", "min", "max"],
-        Option(
-            needs=Need.ONE_ROW,
-            otherwise="where rows are versions; use nulls, track or compare",
-            on_key="ignored",
-            stored="what is stored came about by the old one, and goes into the new one as one value",
-        ),
+        Option(needs=Need.ONE_ROW, otherwise="where rows are versions; use nulls, track or compare", on_key="ignored"),
     ] = Field(
         default="last", description="scd1: how the rows of a key, in the batch and in the table, become one value."
     )
@@ -494,7 +479,7 @@ class Recorded(Switched):
         default="recorded_to",
         description="The timestamp column with the time of the run that superseded the row; NULL in the rows of now.",
     )
-    at: Annotated[Expression, Option(over=Rows.NONE, may_vary=True, stored=NEW_ROWS)] = Field(
+    at: Annotated[Expression, Option(over=Rows.NONE, may_vary=True)] = Field(
         default=CLOCK,
         description="The time of a run, evaluated once; it must be later than every stored one.",
     )
@@ -788,16 +773,13 @@ class Lookup(Model):
 class Inferred(Model):
     """Keys that facts name before the dimension has them."""
 
-    fact: Annotated[TableName, Option(stored="what was inferred by the old one stays")] = Field(
-        description="The table of the facts."
+    fact: TableName = Field(description="The table of the facts.")
+    keys: Annotated[dict[Name, Expression], Option(over=Rows.FACTS, file="infer.sql")] = Field(
+        description="Each key of the spec: an expression over the fact."
     )
-    keys: Annotated[
-        dict[Name, Expression],
-        Option(over=Rows.FACTS, file="infer.sql", stored="what was inferred by the old one stays"),
-    ] = Field(description="Each key of the spec: an expression over the fact.")
-    at: Annotated[
-        Expression, Option(over=Rows.FACTS, file="infer.sql", stored="what was inferred by the old one stays")
-    ] = Field(description="An expression over the fact: its time. The member begins at the earliest.")
+    at: Annotated[Expression, Option(over=Rows.FACTS, file="infer.sql")] = Field(
+        description="An expression over the fact: its time. The member begins at the earliest."
+    )
     flag: Name = Field(
         description="A boolean history column: true until the source has the key; then the version gets the source's "
         "values."
@@ -847,12 +829,8 @@ Pattern = Annotated[str, AfterValidator(_pattern), _PatternNames()]
 class Spec(Model):
     """One target table: where its rows come from, what they mean, how they are stored."""
 
-    target: Annotated[TableName, Option(stored=NEW_ROWS)] = Field(
-        description="The table to maintain, in one to three parts."
-    )
-    description: Annotated[Text | None, Option(stored=NEW_ROWS)] = Field(
-        default=None, description="A comment on the table."
-    )
+    target: TableName = Field(description="The table to maintain, in one to three parts.")
+    description: Text | None = Field(default=None, description="A comment on the table.")
     pattern: Pattern = Field(description="What the table keeps of each key.")
     source: Source = Field(
         default=Source(),
@@ -901,7 +879,7 @@ class Spec(Model):
         description="Columns after all others that say when a row was written, and by which run. They are compared "
         "nowhere: a row that is right is not written.",
     )
-    schema_evolution: Annotated[Literal["fail", "add_columns"], Option(stored=NEW_ROWS)] = Field(
+    schema_evolution: Literal["fail", "add_columns"] = Field(
         default="fail", description="`add_columns`: new columns of the spec are added to the table."
     )
     on_delete: Literal["close", "mark", "ignore", "remove"] | None = Field(
@@ -931,7 +909,6 @@ class Spec(Model):
                 not_with("versions", "no row is late; remove it"),
             ),
             in_json="if_applies",
-            stored=NEW_ROWS,
         ),
     ] = Field(
         default=None,
@@ -948,7 +925,6 @@ class Spec(Model):
                     message="skip is not for join; leave rows out by the where of their table",
                 ),
             ),
-            stored=NEW_ROWS,
         ),
     ] = Field(
         default="fail",
@@ -957,7 +933,7 @@ class Spec(Model):
     )
     conflicts: Annotated[
         Literal["fail", "any"],
-        Option(refused=(not_with("versions", "every row is a version; remove it"),), stored=NEW_ROWS),
+        Option(refused=(not_with("versions", "every row is a version; remove it"),)),
     ] = Field(
         default="fail",
         description="Different rows of one key and time that `sequence_by` does not order: stop, or take any, but "
@@ -968,32 +944,27 @@ class Spec(Model):
         Option(
             refused=(only_with("snapshot", "'feed: snapshot' in the source; remove it or change the feed"),),
             in_json="if_applies",
-            stored=NEW_ROWS,
         ),
     ] = Field(default=None, description="With `feed: snapshot`: what the snapshot covers, and when to refuse it.")
-    params: Annotated[
-        dict[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")], Param], Option(stored=NEW_ROWS)
-    ] = Field(
+    params: dict[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")], Param] = Field(
         default_factory=dict,
         description="Values passed at run time, written `:name` in any expression; session variables in SQL. `name: "
         "type`, or `name: {type: …, default: …}`.",
     )
-    checks: Annotated[tuple[Check, ...], Option(stored=NEW_ROWS)] = Field(
-        default=(), description="Custom integrity checks, besides the built-in ones."
-    )
-    views: Annotated[Views, Option(stored=NEW_ROWS)] = Field(default=Views(), description="Views to create.")
-    overlays: Annotated[dict[Name, Overlay], Option(needs=Need.PAST, in_json="if_set", stored=NEW_ROWS)] = Field(
+    checks: tuple[Check, ...] = Field(default=(), description="Custom integrity checks, besides the built-in ones.")
+    views: Views = Field(default=Views(), description="Views to create.")
+    overlays: Annotated[dict[Name, Overlay], Option(needs=Need.PAST, in_json="if_set")] = Field(
         default_factory=dict,
         description="scd2: columns that the view `views.overlay` computes from the versions of a key.",
     )
-    lookups: Annotated[dict[TableName, Lookup], Option(needs=Need.PAST, in_json="if_set", stored=NEW_ROWS)] = Field(
+    lookups: Annotated[dict[TableName, Lookup], Option(needs=Need.PAST, in_json="if_set")] = Field(
         default_factory=dict,
         description="scd2: views of facts with the version of their key, in `lookups.sql`. The key is the view's name.",
     )
-    expectations: Annotated[tuple[Expectation, ...], Option(in_json="if_set", stored=NEW_ROWS)] = Field(
+    expectations: Annotated[tuple[Expectation, ...], Option(in_json="if_set")] = Field(
         default=(), description="Rules for the rows of the source, tested before they are used."
     )
-    quarantine: Annotated[TableName | None, Option(in_json="if_set", stored=NEW_ROWS)] = Field(
+    quarantine: Annotated[TableName | None, Option(in_json="if_set")] = Field(
         default=None, description="The table of the rows that rules with `on_violation: quarantine` reject."
     )
     members: Annotated[Members, Option(needs=Need.PAST, in_json="if_set")] = Field(
@@ -1002,8 +973,7 @@ class Spec(Model):
     stream: Annotated[
         Stream | None,
         Option(
-            refused=(not_with("versions", "a micro-batch has only a part of the rows; remove it and use scdgen run"),),
-            stored=NEW_ROWS,
+            refused=(not_with("versions", "a micro-batch has only a part of the rows; remove it and use scdgen run"),)
         ),
     ] = Field(default=None, description="For `scdgen stream`.")
 

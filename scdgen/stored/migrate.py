@@ -32,17 +32,16 @@ class Step:
     """One change of a table."""
 
     kind: Literal[
-        "rename", "widen", "convert", "add", "update", "record", "forget", "nullable", "cluster", "set", "unset",
-        "action",
+        "rename", "widen", "convert", "add", "update", "record", "forget", "nullable", "set", "unset", "action"
     ]  # fmt: skip
     """What it does, by which migrate.sql.j2 chooses the statements."""
     column: str
-    """The quoted name of the column, or the literal of a property's name; empty for ``cluster``."""
+    """The quoted name of the column, or the literal of a property's name."""
     value: str = ""
     """The new name or value; empty if the kind has none.
 
-    Of ``convert`` it is the name of a temporary column, of ``update`` an expression, of ``record`` the columns that may
-    have the time of a row, and of ``cluster`` what follows CLUSTER BY.
+    Of ``convert`` it is the name of a temporary column, of ``update`` an expression, and of ``record`` the columns that
+    may have the time of a row.
     """
     type: str = ""
     """The new type of the column; empty if the kind has none."""

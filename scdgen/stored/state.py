@@ -1,8 +1,7 @@
 """What a stored table is, and how it differs from a spec.
 
 The same comparison serves ``scdgen generate --diff``, which knows the spec that the table was made from, and a run,
-which reads the table. So both give the same lines, statements and guesses. What only two specs can say is in
-:mod:`scdgen.stored.meaning`.
+which reads the table. So both give the same lines, statements and guesses.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ from scdgen.stored.migrate import (
 )
 from scdgen.stored.renames import TIMES, Sort, guess_renames
 
-NEW_TABLES = "create.sql says so to new tables only; a table that is there stays as it is"
-FOLDS = "become one when a batch touches their key, or when the table is run into itself with feed: versions"
+_NEW_TABLES = "create.sql says so to new tables only; a table that is there stays as it is"
+_FOLDS = "become one when a batch touches their key, or when the table is run into itself with feed: versions"
 _SAME_TYPE = "stored rows have the old one, of the same type"
 _NO_COLUMN = "stored rows have no such column"
 _OLD_TYPE = "stored values are of the old type"
@@ -353,7 +352,7 @@ class _Comparison:
             elif tracked:
                 why = "a stored version has only its newest value"
             else:
-                why = f"stored versions that differ only in it {FOLDS}"
+                why = f"stored versions that differ only in it {_FOLDS}"
             yield Line(f"columns.{name}.track", not tracked, tracked, why, True, steps=(self._set_tracked,))
 
     def missing(self) -> Iterator[Line]:
@@ -417,7 +416,7 @@ class _Comparison:
             was, now = column.nullable, not self.targets[name].required
             if was != now:
                 steps = (Step("nullable", sql.quote(name)),) if now else ()
-                yield Line(f"columns.{name}.nullable", was, now, NEW_TABLES, steps=steps)
+                yield Line(f"columns.{name}.nullable", was, now, _NEW_TABLES, steps=steps)
 
     def others(self) -> Iterator[Line]:
         """Yield lines about columns of the table that the spec lacks."""

@@ -8,10 +8,8 @@ import random
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
 from scdgen import Spec, SpecError, load_spec_text
-from scdgen.model.option import NEW_ROWS, find_model, option_of
 
 Document = dict[str, Any]
 Change = tuple[str, Any]  # (option, value); None takes the option out
@@ -425,20 +423,6 @@ def changed(document: Document, option: str, value: Any) -> Document:
 def load(document: Document) -> Spec:
     """The spec of a document."""
     return load_spec_text(text_of(document))
-
-
-def is_of_new_rows(option: str) -> bool:
-    """Whether an option, or the one that it is a part of, says that its change does not affect stored rows."""
-    found: type[BaseModel] | None = Spec
-    for step in option.split("."):
-        if found is None:
-            return False
-        fields = {field.alias or name: field for name, field in found.model_fields.items()}
-        if step in fields:
-            if option_of(fields[step]).stored == NEW_ROWS:
-                return True
-            found, _ = find_model(fields[step].annotation)
-    return False
 
 
 def text_of(document: Document) -> str:

@@ -9,12 +9,8 @@ from types import MappingProxyType
 import pytest
 
 from scdgen import Spec, SpecError, load_spec_text, render
-from scdgen.compile.render import Compiler
-from scdgen.stored.meaning import explain_changes
 
-NEW = "create.sql says so to new tables only; a table that is there stays as it is"
 ONE_KEY = MappingProxyType({"id": "int"})
-MOVE = "to move its rows over, see docs/how-to/layout.md"
 
 
 def spec_of(options: str = "", keys: Mapping[str, str] = ONE_KEY, name: str = "string") -> Spec:
@@ -68,43 +64,6 @@ def test_keys_and_times_have_statistics(fields: int, is_wide: bool, layout: str)
     shape = ", ".join(f"f{number}: int" for number in range(fields))
     create = render(spec_of(f"table: {{layout: {layout}}}", name=f"struct<{shape}>")).create
     assert ("'delta.dataSkippingStatsColumns' = 'id,valid_from,valid_to'" in create) == is_wide
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        ("auto", "split", []),
-        ("auto", "cluster", [f"table.layout: auto -> cluster: {NEW}; {MOVE}"]),
-        ("cluster", "split", [f"table.layout: cluster -> split: {NEW}; {MOVE}"]),
-        (
-            "none",
-            "cluster",
-            [
-                f"table.layout: none -> cluster: {NEW}; statements that keep the stored rows:",
-                "    ALTER TABLE crm.customer CLUSTER BY (valid_to, id);",
-            ],
-        ),
-        (
-            "cluster",
-            "none",
-            [
-                f"table.layout: cluster -> none: {NEW}; statements that keep the stored rows:",
-                "    ALTER TABLE crm.customer CLUSTER BY NONE;",
-            ],
-        ),
-        (
-            "cluster",
-            "auto, cluster_by: [name]",
-            [
-                f"table.cluster_by: none -> name: {NEW}; statements that keep the stored rows:",
-                "    ALTER TABLE crm.customer CLUSTER BY (name);",
-            ],
-        ),
-    ],
-)
-def test_what_a_change_means(old: str, new: str, expected: list[str]) -> None:
-    before, after = (spec_of(f"table: {{layout: {layout}}}") for layout in (old, new))
-    assert [text for line in explain_changes(before, after) for text in line.write(after, Compiler())] == expected
 
 
 def test_layout_needs_versions() -> None:

@@ -71,10 +71,3 @@ def test_walk_finds_every_option_at_its_place() -> None:
     assert not given["columns", "city", "track"].is_set and not given["columns", "city", "track"].differs
     assert given["columns", "city", "from"].differs and given["columns", "city", "from"].value == "town"
     assert given["history", "valid_from"].value == "valid_from"
-
-
-def test_text_about_stored_rows_is_filled_in() -> None:
-    texts = {place: option_of(field).stored for place, field in FIELDS.items()}
-    filled = {place: text.format(again="", whole="…") for place, text in texts.items() if text}
-    assert filled["source.sets"] == "rows of before are not looked at again; stored rows stay: …"
-    assert not any("{" in text for text in filled.values())

@@ -32,9 +32,8 @@ from scdgen.run.source import Prepared
 from scdgen.run.table import find_additions
 from scdgen.run.times import require_times
 from scdgen.run.versions import SparkTables, VersionFilter
-from scdgen.stored.meaning import explain_changes
 from scdgen.stored.migrate import store_rows, write_lines
-from scdgen.stored.state import Stored
+from scdgen.stored.state import Stored, compare
 from tests.conftest import ROOT
 from tests.support.timelines import made, row
 
@@ -199,7 +198,7 @@ def of_stored(compiler: Compiler) -> Iterator[str]:
 
 def of_messages(compiler: Compiler) -> Iterator[str]:
     new = load_spec_text(SPECS["scd1"].replace("name:", "full_name:"))
-    yield "\n".join(write_lines(new, explain_changes(spec_of("scd1"), new), compiler))
+    yield "\n".join(write_lines(new, compare(Stored.of_spec(spec_of("scd1")), new), compiler))
 
 
 def of_drift(compiler: Compiler) -> Iterator[str]:

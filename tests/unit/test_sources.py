@@ -23,7 +23,6 @@ from scdgen.run.delta import Commit, hash_spec
 from scdgen.run.metrics import RunRecord
 from scdgen.run.source import _reads_own_target
 from scdgen.run.stream import build_micro_batch
-from scdgen.stored.meaning import explain_changes
 
 DOCUMENT: dict[str, Any] = {
     "target": "crm.customer",
@@ -294,27 +293,6 @@ def test_explain_lists_the_feeds_and_explains_one(tmp_path: Path, capsys: pytest
     assert "columns.*.from: city: trim(city)" in out and "Steps of merge.initial.sql" in out
     assert "snapshot.max_deleted: 0.2" in out and "late_arriving" not in out
     assert "| Feeds | |" in explained("--format", "markdown")
-
-
-def test_diff_explains_each_feed() -> None:
-    sources = copy.deepcopy(DOCUMENT["sources"])
-    sources["initial"]["where"] = "id > 0"
-    del sources["fixes"]
-    sources["other"] = {"table": "crm.other", "effective_at": "at"}
-    columns = copy.deepcopy(DOCUMENT["columns"])
-    columns["city"]["from"] = {"changes": "town", "initial": "city", "other": "city"}
-    lines = [line.text for line in explain_changes(spec_of(), spec_of(sources=sources, columns=columns))]
-    gone = "; a stored key that is not in the next snapshot any more is handled by on_delete"
-    assert lines == [
-        f"feed initial: source.where: none -> id > 0: stored rows stay, and rows of before are not read again{gone}",
-        "feed initial: columns.city.from: trim(city) -> city: stored values are made by the old one; only this table "
-        "has their history",
-        "sources.fixes: crm.fixes -> none: stored rows stay",
-        "sources.other: none -> crm.other: stored rows stay",
-    ]
-    assert explain_changes(spec_of(), spec_of()) == []
-    added = explain_changes(single("changes"), spec_of())
-    assert [line.option for line in added] == ["sources.initial", "sources.fixes"]
 
 
 def test_joined_tables_are_filled_in_for_each_feed(tmp_path: Path) -> None:

@@ -73,7 +73,6 @@ ALLOWED = {
     "run/metrics.py": 8,
     "run/table.py": 11,
     "run/versions.py": 16,
-    "stored/meaning.py": 3,
     "stored/migrate.py": 6,
 }
 # Template -> number of strings with SQL keywords in its expressions and tags. They only shrink: what is always written

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from scdgen import Spec, render
+from scdgen import Spec
 from scdgen.cli.main import main
 from scdgen.compile.render import Compiler
 from scdgen.model.resolved import from_json, to_json
-from scdgen.stored.meaning import explain_changes
 from scdgen.stored.migrate import Line
+from scdgen.stored.state import Stored, compare
 from tests.conftest import ROOT
-from tests.support.spec_variations import BASES, VARIATIONS, Document, changed, is_of_new_rows, load, text_of
+from tests.support.spec_variations import BASES, Document, changed, load, text_of
 
 T = "crm.customer"
 KEEP = "statements that keep the stored rows"
@@ -28,7 +28,6 @@ SAME = "stored rows have the old one, of the same type"
 LACKS = "stored rows have no such column"
 RETYPED = f"stored values are of the old type, {STOPS}; write the old type or convert it"
 FOLDS = "become one when a batch touches their key, or when the table is run into itself with feed: versions"
-WHOLE = "to bring them along, run the whole source into another target"
 
 
 def converted(name: str, kind: str) -> list[str]:
@@ -63,10 +62,6 @@ CASES: list[tuple[str, str, Any, list[str], list[str]]] = [
     ("2c", "history.valid_to", "until",
      [f"history.valid_to: valid_to -> until: {SAME}, {STOPS}; renamed?; {KEEP}:"],
      [MAPPING, f"ALTER TABLE {T} RENAME COLUMN valid_to TO until;"]),
-    ("2c", "history.is_current", {"name": "is_current", "type": "boolean", "open": False, "closed": True},
-     ["history.is_current: TRUE, FALSE -> FALSE, TRUE: stored versions of keys that no batch touches keep the old "
-      f"values (the check flag_matches_end fails); {KEEP}:"],
-     [f"UPDATE {T} SET is_current = CASE WHEN valid_to IS NULL THEN FALSE ELSE TRUE END;"]),
     ("2c", "history.surrogate_key", "sk",
      [f"history.surrogate_key: none -> sk: {LACKS}, {STOPS}; take it out of the spec or add it; {KEEP}:"],
      [f"ALTER TABLE {T} ADD COLUMN sk STRING;", f"UPDATE {T}",
@@ -74,21 +69,8 @@ CASES: list[tuple[str, str, Any, list[str], list[str]]] = [
     ("2c", "columns.name.track", False,
      [f"columns.name.track: true -> false: stored versions that differ only in it {FOLDS}, {STOPS}; "
       f"{KEEP}:"], [tracks("city", "bucket")]),
-    ("2s", "columns.name.nulls", "ignore", ["columns.name.nulls: value -> ignore: a NULL that is stored means "
-     '"not given" from now on, where a batch touches its key'], []),
-    ("2c", "columns.name.nulls", "fill", ["columns.name.nulls: value -> fill: a NULL that is stored means "
-     '"not given" from now on, where a batch touches its key'], []),
-    ("2c", "columns.name.compare", "lower(name)", ["columns.name.compare: none -> lower(name): stored versions that "
-     "differ only in what it ignores stay until a batch of changes touches their key (until then the check no_repeat "
-     "fails)"], []),
-    ("2s", "columns.name.compare", "lower(name)", ["columns.name.compare: none -> lower(name): stored versions that "
-     "differ only in what it ignores stay (the check no_repeat fails); only this table has their history"], []),
     ("2c", "columns.extra", "int", [f"columns.extra: none -> INT: {LACKS}, {STOPS}; set schema_evolution: add_columns "
      "or take it out of the spec"], []),
-    ("2c", "columns.name.from", "upper(full_name)",
-     [f"columns.name.from: name -> upper(full_name): stored values are made by the old one; {WHOLE}"], []),
-    ("2s", "columns.name.from", "upper(full_name)", ["columns.name.from: name -> upper(full_name): stored values are "
-     "made by the old one; only this table has their history"], []),
     ("2c", "columns.name.type", "int",
      [f"columns.name.type: STRING -> INT: {RETYPED}; {KEEP}:"],
      [MAPPING, *converted("name", "INT")]),
@@ -99,16 +81,6 @@ CASES: list[tuple[str, str, Any, list[str], list[str]]] = [
      [f"columns.bucket.type: INT -> BIGINT: {RETYPED}; {KEEP}:"],
      [f"ALTER TABLE {T} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true');",
       f"ALTER TABLE {T} ALTER COLUMN bucket TYPE BIGINT;"]),
-    ("2c", "unchanged", "keep",
-     [f"unchanged: skip -> keep: changes of before that changed nothing were not stored; {WHOLE}"], []),
-    ("2v", "source.effective_until", "until", ["source.effective_until: ended -> until: stored ends are of the old "
-     "one, until the source names their key again"], []),
-    ("2s", "source.where", "x > 1", ["source.where: none -> x > 1: stored rows stay, and rows of before are not read "
-     "again; a stored key that is not in the next snapshot any more is handled by on_delete"], []),
-    ("1c", "columns.city.merge", "min", ["columns.city.merge: last -> min: what is stored came about by the old one, "
-     "and goes into the new one as one value"], []),
-    ("1c", "table.cluster_by", ["city"], ["table.cluster_by: none -> city: create.sql says so to new tables only; a "
-     f"table that is there stays as it is; {KEEP}:"], [f"ALTER TABLE {T} CLUSTER BY (city);"]),
     ("2c", "history.sequence", "seq",
      [f"history.sequence: none -> seq: {LACKS}, {STOPS}; take it out of the spec or add it; {KEEP}:"],
      [f"ALTER TABLE {T} ADD COLUMN seq BIGINT;"]),
@@ -136,7 +108,7 @@ def explained(before: Document, after: Document) -> list[str]:
     """The lines printed for a spec.json on disk and a changed spec."""
     old = from_json(to_json(load(before)))
     assert old is not None
-    return written(explain_changes(old, load(after)), load(after))
+    return written(compare(Stored.of_spec(old), load(after)), load(after))
 
 
 def written(lines: Iterable[Line], spec: Spec) -> list[str]:
@@ -164,45 +136,6 @@ def test_column_of_marked_deletes_is_added_to_scd1() -> None:
         f"    ALTER TABLE {T} ADD COLUMN is_deleted BOOLEAN;",
         f"    UPDATE {T} SET is_deleted = FALSE;",
     ]
-    flagged = "rows that is_deleted flags stay, and count as those of keys that are there; delete them first"
-    assert f"on_delete: mark -> remove: {flagged}" in explained(after, before)
-
-
-def test_table_from_before_the_layout_has_none() -> None:
-    """spec.json of an earlier version lacks the option; its table has no partitions."""
-    document = json.loads(to_json(load(BASES["2c"])))
-    del document["table"]["layout"]
-    old = from_json(json.dumps(document))
-    assert old is not None and old.partitions == ()
-    (line,) = written(explain_changes(old, load(BASES["2c"])), load(BASES["2c"]))
-    assert line == (
-        "table.layout: none -> auto: create.sql says so to new tables only; a table that is there stays as it is; "
-        "to move its rows over, see docs/how-to/layout.md"
-    )
-
-
-PAIRS = [
-    (kind, option, value)
-    for kind, listed in VARIATIONS.items()
-    for option, value in listed
-    if not is_of_new_rows(option) and (option, value) != ("on_delete", "ignore") and ":since" not in str(value)
-]
-
-
-@pytest.mark.verify
-@pytest.mark.parametrize(("kind", "option", "value"), PAIRS, ids=[f"{k}-{o}-{v}" for k, o, v in PAIRS])
-def test_each_option_of_stored_rows_is_explained(kind: str, option: str, value: Any) -> None:
-    """In both directions; an option without effect in the base gives no line."""
-    after = changed(BASES[kind], option, value)
-    there, back = explained(BASES[kind], after), explained(after, BASES[kind])
-    places = ("query", "path", "table", "format", "options")
-    name = "source" if option in {f"source.{place}" for place in places} else option
-    name = "history.deleted" if option == "on_delete" else "columns" if value == "null" else name
-    if option in {"columns.bucket", "updated_at", "source.delete_when", "source.effective_at"}:
-        name = option.rsplit(".", 1)[0]
-    same = render(load(BASES[kind])).files() == render(load(after)).files()
-    assert same or (kind[0] == "1" and value == "name") or any(line.startswith(name) for line in there), there
-    assert bool(there) == bool(back)
 
 
 KEYS = (
@@ -294,75 +227,6 @@ def test_second_axis_begins_with_the_times_of_audit() -> None:
     assert f"    UPDATE {T} SET recorded_from = {value} WHERE recorded_from IS NULL;" in line.splitlines()
 
 
-@pytest.mark.parametrize("kind", ["2c", "2s"])
-def test_compare_of_kept_changes_is_for_readers(kind: str) -> None:
-    base = changed(BASES[kind], "unchanged", "keep")
-    compared = changed(base, "columns.name.compare", "lower(name)")
-    assert explained(base, compared) == ["columns.name.compare: none -> lower(name): stored versions stay; those that "
-                                         "differ only in what it ignores are read as one"]  # fmt: skip
-    ignored = "stored versions stay; what the old one ignored is a change from now on"
-    assert explained(compared, base) == [f"columns.name.compare: lower(name) -> none: {ignored}"]
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "same"),
-    [
-        ("source.where", "x > 1\n  AND y = 'a  b'", "x>1 and y = 'a  b'"),
-        ("columns.name.from", "upper( full_name )", "UPPER(full_name)"),
-        ("source.query", "SELECT *\nFROM raw.rows", "select * from raw.rows"),
-    ],
-)
-def test_equivalent_sql_is_not_a_change(option: str, value: str, same: str) -> None:
-    before, after = (changed(BASES["2c"], option, text) for text in (value, same))
-    assert explained(before, after) == [] and explained(after, before) == []
-    assert len(explained(BASES["2c"], before)) == 1
-    assert all("\n" not in line for line in explained(BASES["2c"], before)), "a line per option"
-
-
-def test_mapping_is_shown_as_a_spec_has_it() -> None:
-    keys = {"region": "zone", "id": "customer_id"}
-    (line,) = explained(BASES["2j"], changed(BASES["2j"], "source.join.a.keys", keys))
-    assert line.startswith(
-        "source.join.a.keys: region: region, id: customer_id -> region: zone, id: customer_id: stored versions are"
-    )
-
-
-@pytest.mark.parametrize(
-    ("kind", "default"), [("2c", "close"), ("2s", "close"), ("2v", "close"), ("1c", "remove"), ("1s", "remove")]
-)
-def test_ignored_deletes_are_explained(kind: str, default: str) -> None:
-    base = BASES[kind] if kind[1] != "c" else changed(BASES[kind], "source.delete_when", "op = 'D'")
-    ignored = changed(base, "on_delete", "ignore")
-    (line,) = explained(base, ignored)
-    assert line.startswith(f"on_delete: {default} -> ignore: stored rows stay, and rows of before are not read again")
-    assert explained(base, changed(base, "on_delete", default)) == [], "the default, written out"
-    if kind[1] == "c":
-        assert explained(BASES[kind], changed(BASES[kind], "on_delete", "ignore")) == [], "nothing deletes"
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "means"),
-    [
-        ("2c", "2v", "changes -> versions: stored rows stay; each key that the source names gets the source's history "
-         "instead"),
-        ("2v", "2c", "versions -> changes: stored rows stay; a missing period is not a delete any more"),
-        ("2s", "2c", "snapshot -> changes: stored rows stay; a missing key is not a delete any more"),
-        ("2c", "2s", "changes -> snapshot: stored rows stay; the first snapshot ends every key that it lacks"),
-    ],
-)  # fmt: skip
-def test_changed_feed_is_explained(before: str, after: str, means: str) -> None:
-    lines = [line for line in explained(BASES[before], BASES[after]) if not line.startswith("source.effective_at")]
-    assert lines == [f"source.feed: {means}"]
-
-
-def test_default_property_is_compared() -> None:
-    name = "delta.enableDeletionVectors"
-    (line,) = explained(BASES["2c"], changed(BASES["2c"], "table.properties", {name: False}))
-    assert line.startswith(f"table.properties.{name}: true -> false: ")
-    assert line.endswith(f"\n    ALTER TABLE {T} SET TBLPROPERTIES ('{name}' = 'false');")
-    assert explained(BASES["2c"], changed(BASES["2c"], "table.properties", {name: True})) == []
-
-
 def run(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int | str | None, str, str]:
     with pytest.raises(SystemExit) as stopped:
         main(list(map(str, args)))
@@ -388,7 +252,7 @@ def test_generate_diff_command(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert printed.splitlines()[-2:] == [f"crm.customer: {CASES[2][3][0]}", f"    {CASES[2][4][0]}"]
     spec.write_text(text_of(changed(BASES["2c"], "late_arriving", "ignore")))
     status, printed, _ = run(capsys, "generate", "--diff", spec, "--out", out)
-    assert printed.splitlines()[-1] == "crm.customer: no option that stored rows depend on has changed"
+    assert printed.splitlines()[-1] == "crm.customer: the stored table fits the changed spec"
     file = out / "crm.customer/spec.json"
     resolved = file.read_text()
     file.write_text("{}")
@@ -402,16 +266,11 @@ def test_generate_diff_command(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     file.write_text(resolved.replace('"late_arriving": "apply"', '"late_arriving": "fail"'))
     create.write_text("CREATE")
     status, printed, _ = run(capsys, "generate", "--diff", spec, "--out", out)
-    assert printed.splitlines()[-1] == "crm.customer: no option that stored rows depend on has changed"
+    assert printed.splitlines()[-1] == "crm.customer: the stored table fits the changed spec"
 
 
 def test_changed_sequence_is_explained() -> None:
     plain = changed(BASES["2c"], "history.sequence", "seq")
-    other = changed(plain, "source.sequence_by", ["scn"])
-    assert explained(plain, other) == [
-        "source.sequence_by: lsn -> scn: seq of stored rows is of the old one, and is compared with what rows to come "
-        "have"
-    ]
     renamed = changed(BASES["2c"], "history.sequence", "lsn")
     assert explained(plain, renamed) == [
         f"history.sequence: seq -> lsn: {SAME}, {STOPS}; renamed?; {KEEP}:\n    {MAPPING}\n"
