@@ -25,7 +25,6 @@ from scdgen.engine.session import strict
 from scdgen.errors import DataError, ScdgenError, UsageError, find_values, of_system, quoted
 from scdgen.files.dialect import Dialect, find_dialect, guess_encoding, open_text, pick_form
 from scdgen.files.find import Files, find
-from scdgen.files.objects import is_array
 from scdgen.files.read import Opened, check_header, missing_column, named_columns, opened, read_columns
 from scdgen.files.shape import find_wanted, taken_types
 from scdgen.model.bind import bind
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 
 _VIEW = "_scd_source_texts"
 _FIX = "the file"
-_BLANKS = re.compile(r"\s*")
 _FIRST = 1000  # objects of JSON whose keys are compared with those that a spec reads
 
 
@@ -57,7 +55,7 @@ def check_source(spec: Spec, path: str, options: Mapping[str, str] | None = None
     """
     with suppress(OSError, UnicodeError, EOFError, csv.Error, zlib.error):
         files = _described(spec, path, options)
-        if files.kind == "json" and len(files.local) == 1 and not is_array(files.local[0]):
+        if files.kind == "json" and len(files.local) == 1:
             with suppress(DataError):
                 rows, used = islice(json_rows(files.local[0]), _FIRST), named_columns(spec)
                 return tuple(dict.fromkeys(name for _, row in rows for name in row if name.lower() not in used))
@@ -307,16 +305,13 @@ def csv_rows(file: Path, dialect: Dialect | None = None) -> Iterator[tuple[int, 
 
 
 def json_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line, object) for each object of JSON lines, or of one array; numbers as text. Raises :class:`DataError`.
+    """Yield (line, object) for each object of JSON lines; numbers as text. Raises :class:`DataError`.
 
     A line ``null`` is left out.
     """
     # Leave numbers as text: a float would lose digits.
     decoder = json.JSONDecoder(object_pairs_hook=_reject_repeated_keys, parse_int=str, parse_float=str)
     lines = _Lines(file)
-    if is_array(file):
-        yield from _array_rows(lines, decoder)
-        return
     for line in filter(str.strip, lines):
         try:
             value = decoder.decode(line)
@@ -332,56 +327,6 @@ def json_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             )
         for row in listed:
             yield lines.number, row
-
-
-def _array_rows(lines: _Lines, decoder: json.JSONDecoder) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the (line, object) of one array over several lines."""
-    # The objects of an array may go over several lines, so read it whole and count the lines.
-    text = "".join(lines)
-    place, line, last = text.index("[") + 1, 1, 0
-    expected, closed = "{", False
-    while True:
-        # `expected` is what may come: `{` at first, `,` after an object, `{,` after a comma.
-        place = _BLANKS.match(text, place).end()  # type: ignore[union-attr]
-        line, last = line + text.count("\n", last, place), place
-        if closed or place == len(text):
-            break
-        if text[place] == "]" and expected != "{,":
-            place, closed = place + 1, True
-        elif text[place] == "," and expected == ",":
-            place, expected = place + 1, "{,"
-        elif expected != ",":
-            try:
-                row, after = decoder.raw_decode(text, place)
-            except _RepeatedKeyError as error:
-                raise lines.error(line, f"the key '{error}' is given twice; keep one") from error
-            except (ValueError, RecursionError) as error:
-                if _ends_early(error, text):
-                    place = len(text)
-                    line = text.count("\n") + 1
-                    break
-                row, after = None, place
-            if not isinstance(row, dict):
-                shown = quoted(text[place:].split("\n", 1)[0].strip())
-                raise lines.error(line, f"{shown} is not a JSON object; an array has objects alone", shown)
-            yield line, row
-            place, expected = after, ","
-        else:
-            break
-    # Say why the loop has ended.
-    if not closed and place == len(text):
-        raise lines.error(line, "the file ends before its array does; it is cut off, or lacks a ]")
-    if not closed:
-        raise lines.error(line, "the array does not end here, nor goes on with a comma; close it with ]")
-    if place < len(text):
-        raise lines.error(line, "text follows the array; write one array, or one object per line (JSON lines)")
-
-
-def _ends_early(error: Exception, text: str) -> bool:
-    """Whether the end of a text is what broke it."""
-    if not isinstance(error, json.JSONDecodeError):
-        return False
-    return error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
 
 
 class _RepeatedKeyError(Exception):

@@ -1,29 +1,25 @@
-"""Reads JSON: an object per line, or one array of objects in a file, also over several lines.
+"""Reads JSON lines.
 
-Spark's reader takes an array over several lines with another option, and drops what follows it; a line ``null``, which
-is a delete in Kafka, stops it. So the files are told apart first.
+Spark's reader drops what follows an object on its line, and stops at a line ``null``, which is a delete in Kafka. So
+the text of the files is looked at first.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import reduce
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scdgen.engine.engine import FILE
-from scdgen.files.dialect import open_text
 from scdgen.files.find import Files, spark_path
 from scdgen.files.parquet import with_file
-from scdgen.files.shape import build_shape, merge_types
+from scdgen.files.shape import build_shape
 from scdgen.model.spec import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-_MULTILINE = {"multiLine": "true"}
 _BROKEN = "_scd_broken"
 LENIENT = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _BROKEN}
 """Options for a file with lines ``null``, whose rows :func:`without_nulls` tests."""
@@ -35,59 +31,30 @@ def read_json(spark: SparkSession, specs: Sequence[Spec], files: Files) -> tuple
     Columns that a spec takes unchanged are text, or nested types of text. Raises :class:`DataError` if they do not fit.
     """
     # Look at the text of the files first, for what Spark's reader hides.
-    arrays = [file for file in files.local if is_array(file)]
-    keys, with_nulls, doubtful = _read_keys(spark, files, arrays)
+    keys, with_nulls, doubtful = _read_keys(spark, files)
     reader = spark.read.options(mode="FAILFAST", **files.options())
     if keys is None:
         return _build_empty(spark, build_shape(spark, None, specs, files.shown)), []
-    lines = [spark_path(file) for file in files.local if file not in arrays] if files.local else files.paths()
-    several = [spark_path(file) for file in arrays]
     # Infer types only where the spec does not give them.
-    found = None
-    if not specs[0].source.columns:
-        inferred = [reader.json(lines).schema] if lines else []
-        inferred += [reader.options(**_MULTILINE).json(several).schema] if several else []
-        found = _add_keys(reduce(merge_types, inferred), keys)
+    found = None if specs[0].source.columns else _add_keys(reader.json(files.paths()).schema, keys)
     shape = build_shape(spark, found, specs, files.shown)
     # Files with lines `null` need another mode, which turns these into rows to leave out.
-    plain = [path for path in lines if path not in with_nulls]
-    other = [path for path in lines if path in with_nulls]
+    plain = [path for path in files.paths() if path not in with_nulls]
+    other = [path for path in files.paths() if path in with_nulls]
     frames = []
     if plain:
         frames.append(with_file(spark.read.options(mode="FAILFAST", **files.options()).schema(shape).json(plain)))
     if other:
         lenient = spark.read.options(**LENIENT, **files.options()).schema(with_broken(shape)).json(other)
         frames.append(without_nulls(with_file(lenient)))
-    if several:
-        options = {"mode": "FAILFAST", **_MULTILINE, **files.options()}
-        frames.append(with_file(spark.read.options(**options).schema(shape).json(several)))
     return reduce(lambda one, more: one.unionByName(more), frames), doubtful
 
 
-def is_array(file: Path) -> bool:
-    """Whether a local file is one array over several lines: its first line begins one, and does not end it."""
-    try:
-        with open_text(file) as text:
-            first = next(filter(str.strip, text), "").strip()
-    except (OSError, EOFError, UnicodeError):  # Spark reports it
-        return False
-    # An array on one line is read as JSON lines.
-    if not first.startswith("["):
-        return False
-    try:
-        json.loads(first)
-    except (ValueError, RecursionError):
-        return True
-    return False
-
-
-def _read_keys(
-    spark: SparkSession, files: Files, arrays: Sequence[Path]
-) -> tuple[dict[str, str] | None, set[str], list[str]]:
+def _read_keys(spark: SparkSession, files: Files) -> tuple[dict[str, str] | None, set[str], list[str]]:
     """Read the keys of local JSON: (lower-case key -> key, paths with lines ``null``, URIs of files Spark may misread).
 
-    The keys are ``None`` without objects. Spark's JSON reader drops what follows an object on its line, or an array in
-    its file, and returns NULL for a key in another case.
+    The keys are ``None`` without objects. Spark's JSON reader drops what follows an object on its line, and returns
+    NULL for a key in another case.
     """
     from pyspark.sql import functions as f
 
@@ -95,26 +62,19 @@ def _read_keys(
         return {}, set(), []
     # Wrapped in [], a line with more than one object has another length than 1, or none.
     keys = "IF(JSON_ARRAY_LENGTH(CONCAT('[', value, ']')) = 1, JSON_OBJECT_KEYS(value), NULL)"
-    texts = []
     # Read lines as text, so that Spark's JSON reader cannot drop what it does not take.
-    if lines := [spark_path(file) for file in files.local if file not in arrays]:
-        read = spark.read.text(lines).where(f.col("value").rlike(r"\S"))
-        texts.append(read.select("value", f.col("_metadata.file_path").alias(FILE)))
-    if arrays:
-        read = spark.read.text([spark_path(file) for file in arrays], wholetext=True)
-        elements = f.expr("EXPLODE_OUTER(FROM_JSON(value, 'ARRAY<STRING>'))").alias("value")
-        texts.append(read.select(elements, f.col("_metadata.file_path").alias(FILE)))
+    read = spark.read.text(files.paths()).where(f.col("value").rlike(r"\S"))
+    every = read.select("value", f.col("_metadata.file_path").alias(FILE))
     empty = f.expr("TRIM(value) = 'null'").alias("empty")
-    every = reduce(lambda one, more: one.union(more), texts)
     # Collect each key once per file, which stays small, however many rows there are.
     found = every.select(f.expr(f"EXPLODE_OUTER({keys})").alias("key"), FILE, empty).distinct().collect()
     known = {key.lower(): key for key, _, _ in found if key is not None}
     # Find the files that Spark may misread: those with a key in another case, or with a line without keys.
     unread = [file for key, file, empty in found if not empty and (key is None or known[key.lower()] != key)]
     several = len({key for key, _, _ in found if key is not None}) > len(known)
-    doubtful = [file for _, file, _ in found] if several else [*unread, *(file.absolute().as_uri() for file in arrays)]
+    doubtful = [file for _, file, _ in found] if several else unread
     nulls = {spark_path(local) for _, file, empty in found if empty and (local := files.named(file)[1])}
-    objects = any(not empty for *_, empty in found) or bool(arrays)
+    objects = any(not empty for *_, empty in found)
     return (known if objects else None), nulls, doubtful
 
 

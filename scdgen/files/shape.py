@@ -256,21 +256,3 @@ def as_text_type(kind: Any) -> Any:
     if isinstance(kind, MapType):
         return MapType(StringType(), as_text_type(kind.valueType))
     return kind if kind.typeName() == "variant" else StringType()
-
-
-def merge_types(one: Any, other: Any) -> Any:
-    """The type that Spark would infer for values of both: the fields of both objects, the wider number, else text."""
-    from pyspark.sql.types import ArrayType, DoubleType, LongType, StringType, StructField, StructType
-
-    if one == other:
-        return one
-    if isinstance(one, StructType) and isinstance(other, StructType):
-        kinds = {f.name: f.dataType for f in one.fields}
-        for f in other.fields:
-            kinds[f.name] = merge_types(kinds[f.name], f.dataType) if f.name in kinds else f.dataType
-        return StructType([StructField(name, kind) for name, kind in kinds.items()])
-    if isinstance(one, ArrayType) and isinstance(other, ArrayType):
-        return ArrayType(merge_types(one.elementType, other.elementType))
-    if {type(one), type(other)} == {LongType, DoubleType}:
-        return DoubleType()
-    return StringType()

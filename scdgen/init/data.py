@@ -18,7 +18,6 @@ from scdgen.facts.columns import cast
 from scdgen.files import find as files
 from scdgen.files.dialect import guess_encoding, open_text
 from scdgen.files.errors import find_mistake
-from scdgen.files.objects import is_array
 from scdgen.init.draft import Draft, quote_column, set_option, to_option, warn_of_load_time
 from scdgen.init.guess import WHOLE, is_load_time
 from scdgen.sql.dates import find_epoch, find_order, find_patterns, read_by, require_reads
@@ -142,17 +141,9 @@ def read_sample(
 
 
 def _read_json(spark: SparkSession, path: str, found: files.Files, where: str) -> Sample:
-    """Read JSON lines, without ``null``, or an array of objects. Raises :class:`DataError` for other lines."""
-    # Spark reads an array only with multiLine, which then holds for all files.
-    arrays = [file for file in found.local if is_array(file)]
-    if arrays and len(arrays) < len(found.local):
-        other = next(file for file in found.local if file not in arrays)
-        what = f"{arrays[0]} is an array of objects, and {other} has one object per line"
-        raise UsageError(f"{path}: {what}; give files of one form")
-    options = {"multiLine": "true"} if arrays else {}
-    rows = spark.read.options(**options).json(where)
-    # Spark drops what follows an array, so look for a mistake in arrays in any case.
-    if (CORRUPT in rows.columns or arrays) and (mistake := find_mistake("json", found.local)):
+    """Read JSON lines, without ``null``. Raises :class:`DataError` for other lines."""
+    rows = spark.read.json(where)
+    if CORRUPT in rows.columns and (mistake := find_mistake("json", found.local)):
         raise mistake
     rows = rows.drop(CORRUPT)
     if rows.columns:  # a line null is a row of NULLs
@@ -163,7 +154,7 @@ def _read_json(spark: SparkSession, path: str, found: files.Files, where: str) -
     known = {column.name for column in sample.columns}
     shape = [(name, data_type(kind)) for name, kind in fields if name in known]
     nested = any("<" in kind for _, kind in shape)
-    return replace(sample, options=tuple(options.items()), shape=tuple(shape) if nested else ())
+    return replace(sample, shape=tuple(shape) if nested else ())
 
 
 def type_of(kind: Any) -> str:
@@ -430,8 +421,6 @@ def begin_draft(sample: Sample, target: str | None, pattern: str) -> tuple[Draft
     if sample.shape:
         listed = ", ".join(f"{sql.quote(name)} {to_option(kind)}" for name, kind in sample.shape)
         draft.put("source.schema", listed, "As found: a file whose rows lack a field has the same columns.")
-    if sample.format == "json" and sample.options:
-        draft.put("source.options", dict(sample.options))
     if sample.format == "csv":
         given = dict(sample.options)
         guessed = "Guessed from the bytes; check letters such as é." if "encoding" in given else None

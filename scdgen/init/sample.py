@@ -21,7 +21,6 @@ from scdgen.errors import UsageError, ask_for_option
 from scdgen.files import find as files
 from scdgen.files.dialect import open_text
 from scdgen.files.errors import find_uneven
-from scdgen.files.objects import is_array
 from scdgen.files.read import csv_heads
 from scdgen.init.data import CENTS, MONEY, ROWS, Sample, build_sample, find_options
 from scdgen.sql.types import data_type, struct_type
@@ -154,12 +153,12 @@ def merge_types(kinds: Iterable[str]) -> str:
 
 
 def _read_json(found: files.Files) -> Sample | None:
-    """Read JSON lines, or an array of objects. Types are those of all objects; nested ones are left to Spark."""
-    (file,), array = found.local, is_array(found.local[0])
+    """Read JSON lines. Types are those of all objects; nested ones are left to Spark."""
+    (file,) = found.local
     rows: list[dict[str, Any]] = []
     kinds: dict[str, set[type]] = {}
     shapes: dict[str, Any] = {}
-    for row in _list_objects(file, array):
+    for row in _list_objects(file):
         if row is None:
             continue
         if not isinstance(row, dict):
@@ -184,9 +183,8 @@ def _read_json(found: files.Files) -> Sample | None:
         return None
     columns = [(name, _name_shape(shapes[name]) if name in shapes else _name_json_type(kinds[name])) for name in names]
     full: Rows = [[_as_type(row.get(name), kind) for name, kind in columns] for row in rows]
-    options = (("multiLine", "true"),) if array else ()
     shape = tuple((name, data_type(kind)) for name, kind in columns) if shapes else ()
-    return replace(build_sample(columns, full, found.shown, "json"), options=options, shape=shape)
+    return replace(build_sample(columns, full, found.shown, "json"), shape=shape)
 
 
 def _is_envelope(row: Mapping[str, Any]) -> bool:
@@ -223,14 +221,13 @@ def _name_shape(shape: Any) -> str:
     return struct_type((name, _name_shape(shape[name])) for name in sorted(shape))
 
 
-def _list_objects(file: Path, array: bool) -> Iterator[Any]:
+def _list_objects(file: Path) -> Iterator[Any]:
     """Yield the objects of a file. Raises :class:`ValueError` for broken text, and for an object with a key twice."""
     with open_text(file) as text:
-        for part in [text.read()] if array else filter(str.strip, text):
-            if _NO_TEXT.search(part):
+        for line in filter(str.strip, text):
+            if _NO_TEXT.search(line):
                 raise ValueError
-            read = json.loads(part, object_pairs_hook=_as_object)
-            yield from read if array else [read]
+            yield json.loads(line, object_pairs_hook=_as_object)
 
 
 def _as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -271,10 +271,6 @@ def open_stream(spark: SparkSession, fed: Sequence[Spec], path: str | None, opti
 
 def _require_streamable(found: files.Files) -> None:
     """Raise :class:`DataError` for a file that a run can read and a stream cannot."""
-    for file in found.local if found.kind == "json" else ():
-        if objects.is_array(file):
-            what = "is an array over several lines; a stream reads one object per line (JSON lines)"
-            raise DataError(f"{file}: {what}")
     for file in found.local if found.kind == "parquet" else ():
         footer = read_footer(file)
         if footer is not None and footer.nanoseconds:

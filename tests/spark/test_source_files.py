@@ -496,23 +496,6 @@ def test_shape_of_json_is_that_of_the_spec(spark: Any, here: Called) -> None:
 
 
 @pytest.mark.nightly
-def test_array_of_objects_is_read(spark: Any, here: Called) -> None:
-    one, two = FIRST.splitlines()[1:3]
-    texts = [dict(zip(HEADER.strip().split(","), line.split(","), strict=True)) for line in (one, two)]
-    write("drop/a.json", json.dumps([texts[0]]) + "\n")
-    write(
-        "drop/b.json",
-        "\ufeff" + json.dumps([texts[1], {"id": 2, "name": "Bob", "lsn": 1, "at": "2024-01-01"}], indent=2),
-    )
-    load_twice(here, "people.yml", "drop")
-    assert rows_of(spark, "files.people") == STORED
-    write("drop/b.json", '[\n  {"id": 3, "age": "x", "at": "2024-01-01",\n   "lsn": 1}\n]\n')
-    says = "drop/b.json:2: column age: 'x' is not a valid INT (1 row, such as key id=3); fix the file or the type\n"
-    assert here("run", "people.yml", "--source", "drop") == (1, "", says)
-    assert rows_of(spark, "files.people") == STORED
-
-
-@pytest.mark.nightly
 def test_values_of_folders_keep_their_digits(spark: Any, here: Called, tmp_path: Path) -> None:
     spec = """
 target: files.folders
