@@ -17,7 +17,7 @@ INPUTS ?= 100000
 TIMES ?= 10
 BATCHES ?= 200
 
-.PHONY: help demo demo-visitor demo-sales test verify nightly lint types imports unit spark installed budget slow sqlfluff dist seeds fuzz fuzz-specs crash writers lowest matrix dbt orchestrators bench docs test-docs site pins format clean
+.PHONY: help demo demo-visitor demo-sales test verify nightly lint types imports unit spark installed budget slow sqlfluff dist seeds fuzz fuzz-specs crash writers lowest matrix orchestrators bench docs test-docs site pins format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
@@ -39,7 +39,6 @@ help:
 	@echo "make writers four writers bring 200 batches to one table (minutes); BATCHES=N chooses"
 	@echo "make lowest  the tests without Spark on the lowest versions that pyproject.toml allows (minutes)"
 	@echo "make matrix  the core of the tests on Spark 3.5, 4.0, 4.1 and 4.2 and the pairs of Fabric and EMR, each in an environment of its own (45 minutes)"
-	@echo "make dbt     the package for dbt with dbt 1.10, 1.11 and 1.12, each in an environment of its own"
 	@echo "make orchestrators  the examples for Airflow and Dagster, each in an environment of its own"
 	@echo "make docs    fills the pages: files, options, and what their commands print (on Spark)"
 	@echo "make pins    the versions and hashes that the GitHub Action installs, as the index has them today"
@@ -97,7 +96,7 @@ verify: $(JARS)
 
 nightly: INPUTS = 20000
 nightly: BATCHES = 50
-nightly: sqlfluff dist site slow seeds fuzz-specs test-docs crash writers lowest matrix dbt orchestrators
+nightly: sqlfluff dist site slow seeds fuzz-specs test-docs crash writers lowest matrix orchestrators
 	$(if $(DAY),$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --tier nightly --day $(TWO) $(HISTORIES))
 
 # The slow tests have more than one partition. With DAY, those of random histories come last, because they take a day.
@@ -143,12 +142,6 @@ SPARK ?=
 
 matrix: $(READY)
 	$(BIN)/python -m tests.tools.matrix $(SPARK)
-
-# Versions of dbt for make dbt; all by default.
-DBT ?=
-
-dbt: $(JARS)
-	$(BIN)/python -m tests.tools.dbt_versions $(DBT)
 
 # Orchestrators for make orchestrators; all by default.
 TOOL ?=

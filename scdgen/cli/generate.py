@@ -10,21 +10,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
 from scdgen import paths
 from scdgen.cli import log
 from scdgen.cli.config import describe_file_options, is_typed
-from scdgen.cli.init import read_text
 from scdgen.cli.options import chosen_targets, find_specs, load_specs, load_written, specs_argument, templates_option
 from scdgen.cli.output import code, echo, say
 from scdgen.compile.compile import render_feeds
-from scdgen.compile.macro import render_macro
 from scdgen.compile.queries import check_script, rewind_script
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import FILES, Script
-from scdgen.errors import Problem, SpecError, UsageError, printable
+from scdgen.errors import Problem, SpecError, printable
 from scdgen.escape import escape_control
 from scdgen.model.load import in_target
 from scdgen.model.resolved import SPEC_JSON, from_json, to_json
@@ -51,7 +48,6 @@ ADDED = {
     "rewind": (REWIND,),
     "checks": (CHECKS,),
 }
-DBT = "dbt"  # the format for the models of a dbt project
 # The files that each of several sources has; the others are about the table, whatever its source.
 OF_FEED = ("merge.sql", "plan.sql", "rejects.sql", NOTEBOOK, *_SCRIPTS.values())
 
@@ -88,14 +84,13 @@ def validate(specs: tuple[str, ...], compiler: Compiler, debug: bool) -> None:
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["sql", "notebook", "script", "checks", "rewind", DBT]),
+    type=click.Choice(["sql", "notebook", "script", "checks", "rewind"]),
     default="sql",
     show_default=True,
     help="notebook: also write a notebook.sql for Databricks. script: also write merge.script.sql, which is "
     "merge.sql in one statement, and the same of rejects.sql. checks: also write checks.job.sql, one statement that "
     "fails if a check does. rewind: also write rewind.sql, which `scdgen rewind` runs, for a table with history. Every "
-    "format updates those that exist. dbt: SPEC is a dbt project or its manifest.json; write the macros of its models "
-    "to DIR, by default macros/scdgen of the project.",
+    "format updates those that exist.",
 )
 @click.option(
     "--plan",
@@ -121,17 +116,10 @@ def generate(
     Examples:  scdgen generate specs
                scdgen generate --format notebook specs      with a notebook per table for Databricks
                scdgen generate --format script specs      for clients that send one statement at a time
-               scdgen generate --format dbt .      for the models of a dbt project, after dbt parse
                scdgen generate --check specs      in CI
                scdgen generate --diff specs       before running a changed spec
                scdgen generate --target dev --target prod specs      to DIR/dev and DIR/prod
     """
-    if kind == DBT:
-        _note_options(check or diff)
-        if plan:
-            raise UsageError("writes a file of a spec, and macros have none; leave it out", option="--plan")
-        _generate_for_dbt(specs, compiler, out, check, diff)
-        return
     dry, found = check or diff, find_specs(specs)
     loaded = load_written(found)
     targets = _choose_targets(Path(out), loaded, dry)
@@ -253,12 +241,9 @@ def _list_others(folder: Path, known: Collection[str], kept: re.Pattern[str] | N
 def _require_none(changed: int, given: Sequence[Sequence[str]], kind: str, foreign: int = 0) -> None:
     """Exit with status 1 if files differ or are foreign, and say what to do."""
     if foreign:
-        one, owner = foreign == 1, "model" if kind == DBT else "spec"
-        what = (
-            f"file or folder belongs to no {owner}; remove it"
-            if one
-            else f"files or folders belong to no {owner}; remove them"
-        )
+        what = "files or folders belong to no spec; remove them"
+        if foreign == 1:
+            what = "file or folder belongs to no spec; remove it"
         echo(f"{foreign} {what}", err=True)
     if changed:
         what = "generated files differ" if changed > 1 else "generated file differs"
@@ -267,34 +252,6 @@ def _require_none(changed: int, given: Sequence[Sequence[str]], kind: str, forei
         echo(f"{changed} {what}; run: {commands}", err=True)
     if changed or foreign:
         raise click.exceptions.Exit(1)
-
-
-def _generate_for_dbt(projects: Sequence[str], compiler: Compiler, out: str, check: bool, diff: bool) -> None:
-    """Write the macros of the models of dbt projects, or compare them with those on disk."""
-    from scdgen.dbt.manifest import find_manifest
-    from scdgen.dbt.models import read_models
-
-    if diff:
-        raise UsageError("compares specs, not models of dbt; give --check", option="--diff")
-    # By default, files go into the project itself, which may be one of several.
-    chosen = click.get_current_context().get_parameter_source("out") is not ParameterSource.DEFAULT
-    changed = 0
-    known: dict[Path, set[str]] = {}
-    for project in projects:
-        manifest = find_manifest(Path(project))
-        models = read_models(manifest, read_text(manifest))
-        folder = Path(out) if chosen else manifest.parent.parent / "macros" / "scdgen"
-        names = known.setdefault(folder, set())
-        for model in models:
-            file = folder / f"{model.name}.sql"
-            names.add(file.name)
-            changed += _write_file(file, render_macro(model, compiler), check, folder)
-    if check:
-        # A folder that was chosen may have files of others.
-        foreign = [] if chosen else [path for folder in known for path in _list_others(folder, known[folder], _README)]
-        for path in sorted(foreign):
-            echo(f"{path}: no model of {shlex.join(projects)} makes it; remove it")
-        _require_none(changed, [[*projects, *(["--out", out] if chosen else [])]], DBT, len(foreign))
 
 
 # Schemes other than `file`, and the folders of Databricks that need none.

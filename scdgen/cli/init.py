@@ -168,8 +168,7 @@ def _require_table_name(name: str, option: str) -> None:
 
 
 def _read_dbt(dbt: str, name: str | None, target: str | None, given: Given) -> Draft:
-    from scdgen.dbt.manifest import find_manifest
-    from scdgen.init.dbt import draft_from_dbt
+    from scdgen.init.dbt import draft_from_dbt, find_manifest
 
     path = find_manifest(Path(dbt))
     return draft_from_dbt(path, read_text(path), name, target, given)

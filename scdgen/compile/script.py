@@ -20,8 +20,8 @@ _PARAM = "_scd_param_"  # a local variable has no qualifier, so that a column wo
 class Block(Facts, template="script.sql.j2", is_sql=False):
     """A file as one script."""
 
-    file: str | None
-    """The name of the file; ``None`` if it is not a file."""
+    file: str
+    """The name of the file."""
     head: str
     """The comment with which it begins."""
     variables: tuple[str, ...]
@@ -30,7 +30,7 @@ class Block(Facts, template="script.sql.j2", is_sql=False):
     """Its statements with their comments, without semicolons."""
 
 
-def render_script(script: Script, compiler: Compiler, file: str | None = "merge.sql") -> str:
+def render_script(script: Script, compiler: Compiler, file: str = "merge.sql") -> str:
     """Render the statements of ``file`` as one.
 
     Spark declares local variables before any other statement of a block. A param without a default stays a session

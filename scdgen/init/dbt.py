@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from scdgen import sql
-from scdgen.dbt.manifest import Node, parse_manifest
 from scdgen.errors import Problem, SpecError, UsageError, nearest
 from scdgen.init.draft import (
     Draft,
@@ -29,6 +29,7 @@ from scdgen.init.draft import (
 from scdgen.init.guess import WHOLE
 from scdgen.sql.types import data_type
 
+_GIVE = "run dbt parse (or dbt compile) and give target/manifest.json"
 _META = ("dbt_valid_from", "dbt_valid_to", "dbt_scd_id", "dbt_updated_at", "dbt_is_deleted")
 # A snapshot of a whole table, whose ref or source is in the manifest. Any other SELECT has to be compiled.
 _PLAIN = re.compile(
@@ -40,6 +41,59 @@ _QUOTED = re.compile("\"([^\"]+)\"|'([^']+)'|`([^`]+)`|\\[([^]]+)]")
 _NAME_OR_TEXT = re.compile('\'[^\']*\'|"((?:[^"]|"")+)"')
 _TIMES = re.compile(r"'(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)'")
 _NUMBERS = re.compile(r"(?<![\w.])\d+(?![\w.(])")
+
+
+class Column(BaseModel):
+    """A column that a node documents."""
+
+    name: str
+    data_type: str | None = None
+
+
+class Node(BaseModel):
+    """A node or a source of the manifest."""
+
+    name: str
+    database: str | None = None
+    schema_: str | None = Field(None, alias="schema")
+    identifier: str | None = None
+    alias: str | None = None
+    columns: dict[str, Column] = {}
+    config: dict[str, Any] = {}
+    depends_on: dict[str, list[Any]] = {}
+    raw_code: str | None = None
+    compiled_code: str | None = None
+
+    def table(self) -> str:
+        """The name of its table, as written in a spec."""
+        return sql.join_name(p for p in (self.database, self.schema_, self.identifier or self.alias or self.name) if p)
+
+
+class Manifest(BaseModel):
+    """The file."""
+
+    metadata: dict[str, Any] = {}
+    nodes: dict[str, Node]
+    sources: dict[str, Node] = {}
+
+
+def find_manifest(path: Path) -> Path:
+    """Find the manifest at a path, which may be the folder of a dbt project. Raises :class:`UsageError`."""
+    if path.suffix.lower() in {".sql", ".yml", ".yaml"}:
+        raise UsageError(f"{path}: the files of a dbt project are not read; {_GIVE}")
+    if not path.is_dir():
+        return path
+    if not (path / "target" / "manifest.json").exists():
+        raise UsageError(f"{path}: has no target/manifest.json; run dbt parse (or dbt compile) in the project's folder")
+    return path / "target" / "manifest.json"
+
+
+def parse_manifest(path: Path, text: str) -> Manifest:
+    """Parse the text of the manifest at ``path``. Raises :class:`UsageError` if it is not one."""
+    try:
+        return Manifest.model_validate_json(text)
+    except ValidationError as error:
+        raise UsageError(f"{path}: is not a manifest of dbt; {_GIVE}") from error
 
 
 class _Config(BaseModel):
@@ -144,7 +198,7 @@ def _to_spark(text: str, adapter: str) -> str:
 
 def _put_relation(draft: Draft, found: _Snapshot, nodes: dict[str, Node], adapter: str) -> None:
     """Write the table of the source if the snapshot is of a whole one; otherwise the query, as dbt compiled it."""
-    keys = found.node.parents()
+    keys = found.node.depends_on.get("nodes", [])
     plain = _PLAIN.fullmatch((found.node.raw_code or "").strip())
     parent = nodes.get(keys[0]) if plain and len(keys) == 1 else None
     if parent is not None and parent.config.get("materialized") != "ephemeral":

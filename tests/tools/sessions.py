@@ -1,8 +1,7 @@
 """Runs the pages: their files, commands, SQL and Python, in order, in an empty folder.
 
 ``python -m tests.tools.sessions [PAGE...]`` writes what the commands print into the pages; with ``--check`` it writes
-nothing, prints the differences and exits with status 1 if there are any. Pages with commands of dbt need dbt in the
-environment, as ``make dbt`` has it, and are left out unless they are named.
+nothing, prints the differences and exits with status 1 if there are any.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -26,7 +24,6 @@ from scdgen.cli.main import main
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT, SETTINGS
 from tests.support.pages import PAGES, Command, blocks, commands, name_of
-from tests.support.thrift import serve
 
 _SECONDS = re.compile(r"in \d+\.\d s$", re.MULTILINE)
 
@@ -50,7 +47,7 @@ class Session:
             if block.kind in {"write", "file"}:
                 path = self.folder / block.path
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(self._served(block.text))
+                path.write_text(block.text)
             elif block.kind == "copy":
                 shutil.copytree(ROOT / block.path, self.folder / block.path)
             elif block.kind == "run":
@@ -63,10 +60,6 @@ class Session:
                 out += [page[last : block.start], said]
                 last = block.end
         return "".join([*out, page[last:]])
-
-    def _served(self, text: str) -> str:
-        """A file, with the port of a Thrift server that has the tables of the session."""
-        return text.replace("port: 10000", f"port: {serve(self.spark)}") if "method: thrift" in text else text
 
     def run(self, text: str, language: str) -> None:
         """Run SQL statements or Python; their output is not in the page."""
@@ -91,14 +84,10 @@ class Session:
             for name in words[1:]:
                 (self.folder / name).unlink()
             return ""
-        assert words[0] in {"scdgen", "dbt"}, words
+        assert words[0] == "scdgen", words
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), contextlib.suppress(SystemExit):
-            if words[0] == "dbt":
-                import_module("dbt.cli.main").dbtRunner().invoke(["--no-use-colors", *words[1:]])
-                said = io.StringIO(f"{said.getvalue().rstrip()}\n".lstrip("\n"))  # a table ends in a blank line
-            else:
-                main(words[1:])
+            main(words[1:])
         return said.getvalue()
 
 
@@ -123,11 +112,6 @@ def _schemas(spark: Any) -> set[str]:
     return {row[0] for row in spark.sql("SHOW SCHEMAS").collect()}
 
 
-def needs_dbt(page: Path) -> bool:
-    """Whether a page has commands of dbt."""
-    return "\n$ dbt " in page.read_text()
-
-
 def differences(spark: Any, page: Path, write: bool) -> str:
     """The diff of a page against the current output; with ``write`` the page is updated."""
     text = page.read_text()
@@ -148,7 +132,7 @@ def run(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as warehouse:
         spark = local_session(warehouse, SETTINGS)
         for page in PAGES:
-            if name_of(page) in wanted or not (wanted or needs_dbt(page)):
+            if name_of(page) in wanted or not wanted:
                 changes = differences(spark, page, write)
                 found += bool(changes)
                 print(changes or f"{name_of(page)}: as it is", flush=True)

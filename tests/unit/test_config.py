@@ -88,7 +88,7 @@ def test_no_config_reads_no_file(capsys: pytest.CaptureFixture[str], monkeypatch
 
 
 def test_check_names_the_options_of_the_file(capsys: pytest.CaptureFixture[str]) -> None:
-    """They decide what is compared: with format = "dbt" it is not the SQL of the specs."""
+    """They decide what is compared."""
     assert run(capsys, "generate", "t.yml", "-q")[0] == 0
     assert run(capsys, "generate", "t.yml", "--check") == (0, "", "")
     Path("scdgen.toml").write_text("warehouse = 'w'\nquiet = true\ndebug = false\n[generate]\nformat = 'sql'\n")

@@ -163,8 +163,6 @@ def test_generate_writes_the_plan_on_demand(capsys: pytest.CaptureFixture[str], 
     assert run(capsys, *given) == (0, f"wrote {plan}\n", "") and plan.read_text() == right
     plan.unlink()
     assert run(capsys, *given, "--check") == (0, "", "")
-    status, _, err = run(capsys, "generate", "--format", "dbt", "--plan", tmp_path)
-    assert status == 2 and "--plan: writes a file of a spec" in err
 
 
 @pytest.mark.parametrize("more", [(), ("--format", "notebook")])

@@ -17,7 +17,6 @@ from scdgen.cli import timeline
 from scdgen.cli.generate import render_files
 from scdgen.compile.compile import compile_spec
 from scdgen.compile.dates import Seen, dates_query, note_dates, undated
-from scdgen.compile.macro import Model, render_macro
 from scdgen.compile.queries import check_all, check_script, rewind_counts, rewind_rows, rewind_script, variables_query
 from scdgen.compile.render import Compiler
 from scdgen.compile.steps import Existing, list_steps
@@ -182,11 +181,6 @@ def of_dates(compiler: Compiler) -> Iterator[str]:
     yield compiler.render_query(note_dates(spec, Seen(("2024-01-01",))))
 
 
-def of_macro(compiler: Compiler) -> Iterator[str]:
-    text = CHANGES.replace("PATTERN", "scd1").replace("crm.t", "_scd_this").replace("crm.s", "_scd_rows")
-    yield render_macro(Model("t", load_spec_text(text), "digest"), compiler)
-
-
 def of_show_page(compiler: Compiler) -> Iterator[str]:
     yield timeline.render_page(made([row(1, "Ann", "Oslo", "2024-01-01", None)]), compiler)
 
@@ -249,7 +243,6 @@ def find_newer(engine: Engine) -> None:
 GIVEN = [("--as-of", "2024-01-01", "DATE")]
 # Template -> what renders it. The files of a spec render all others.
 RENDERS: dict[str, Callable[[Compiler], Iterator[str]]] = {
-    "macro.sql.j2": of_macro,
     "show.html.j2": of_show_page,
     "stored.sql.j2": of_stored,
     "migrate.sql.j2": of_messages,

@@ -30,10 +30,6 @@ COMMANDS = (ROOT / "docs/commands.md").read_text()
 CHECKS = (ROOT / "docs/how-to/checks.md").read_text()
 BLOCKS = [(name_of(page), block) for page in PAGES for block in blocks(page.read_text())]
 FOLDERS = ("specs/", "corrections/", "move/")
-DBT_PROJECT = (
-    "dbt_project.yml", "profiles.yml", "packages.yml", "models/sources.yml", "models/orders_history.yml",
-    "snapshots/orders_snapshot.yml",
-)  # fmt: skip
 SPECS = [
     (page, block)
     for page, block in BLOCKS
@@ -108,7 +104,6 @@ def test_other_yaml_in_pages_is_valid() -> None:
         "docs/how-to/ci.md .github/workflows/scdgen.yml",  # tests/unit/test_github_action.py
         "docs/how-to/ci.md .github/workflows/nightly.yml",
         "docs/how-to/ci.md .pre-commit-config.yaml",
-        *(f"docs/how-to/dbt.md {path}" for path in DBT_PROJECT),  # python -m tests.tools.dbt_versions
         "docs/tutorial.md databricks.yml",
     }
     other = {
@@ -146,7 +141,7 @@ def test_console_commands_are_valid() -> None:
     for _, block in BLOCKS:
         for command in commands(block.text) if block.kind == "console" else ():
             program, *words = shlex.split(command.line)
-            assert program in {"cat", "rm", "scdgen", "dbt"}
+            assert program in {"cat", "rm", "scdgen"}
             if program == "scdgen":
                 _parse(words)
 

@@ -46,7 +46,6 @@ ALLOWED = {
     "facts/table.py": 4,
     "facts/variables.py": 14,
     "files/errors.py": 2,
-    "files/objects.py": 1,
     "files/read.py": 9,
     "files/shape.py": 4,
     "init/auto_cdc.py": 2,

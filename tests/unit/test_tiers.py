@@ -50,7 +50,6 @@ HELPERS = {
 NIGHTLY = {
     "diff_run.sql.j2": "tests/spark/test_diff.py",
     "diff_times.sql.j2": "tests/spark/test_diff.py",
-    "macro.sql.j2": "tests/long/test_dbt_models.py",
     "migrate.sql.j2": "tests/spark/test_evolution.py",
     "stored.sql.j2": "tests/unit/test_test_command.py",  # rows that a case gives
 }

@@ -1,1 +1,0 @@
-"""Projects of dbt: their manifest, and their models with `materialized: scdgen`."""
