@@ -37,8 +37,6 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
     """The refusal of unordered rows that differ; ``None`` if any of them may be taken."""
     late_refusal: str
     """The refusal of late rows."""
-    labelled: bool = False
-    """Whether the last step also says what happens to each version, for a plan."""
     counted: bool = False
     """Whether it also says which keys are known and live, to count what happens to them."""
 

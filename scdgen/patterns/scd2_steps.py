@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scdgen.facts.base import Facts, values_of
 from scdgen.facts.columns import Field, names_of
@@ -25,6 +25,8 @@ class VersionSteps(Facts):
     """The columns that come from a source row."""
     history: History
     """The columns of the history, and their values."""
+    labelled: bool = field(default=False, kw_only=True)
+    """Whether the last step also says what happens to each version, for a plan."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -66,9 +68,23 @@ class VersionSteps(Facts):
         """Return the columns that are no key, as one value."""
         return State.of(self.values)
 
+    @property
+    def keeps_state(self) -> bool:
+        """Whether the last step of a MERGE hands on the state as it is, so that Spark can plan it.
+
+        Where values are compared in another form, its filter names each of them, and Spark doubles such a filter with
+        each name that a value gets above it (docs/decisions/0015-plans-of-wide-tables.md).
+        """
+        return not self.state.is_plain and not self.labelled
+
+    @property
+    def written(self) -> list[str]:
+        """Return the columns of the last step with the values."""
+        return list(self.state.names) if self.keeps_state else self.state.stars
+
     def place(self, name: str) -> str:
         """Return where the last step has the value of a column of the table."""
-        return name
+        return self.state.place(name) if self.keeps_state else name
 
     @property
     def current(self) -> tuple[str, ...]:

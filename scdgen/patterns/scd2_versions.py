@@ -26,8 +26,6 @@ class Scd2Versions(VersionSteps, template="scd2/versions/steps.sql.j2"):
     """The refusal of rows of one key and time that differ."""
     overlap: str | None
     """The refusal of rows that overlap; ``None`` for the spans of a join, which do not."""
-    labelled: bool = False
-    """Whether the last step also says what happens to each version, for a plan."""
     counted: bool = False
     """Whether it also says which keys are known and live, to count what happens to them."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.wide import KINDS, assert_linear
+from tests.support.wide import KINDS, assert_linear, assert_merge_linear
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -16,3 +16,9 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_query_grows_with_the_columns(spark: SparkSession, kind: str, renamed: bool) -> None:
     assert_linear(spark, kind, renamed)
+
+
+@pytest.mark.parametrize("last", ["STRING", "MAP<STRING, INT>"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_merge_grows_with_the_columns(spark: SparkSession, kind: str, last: str) -> None:
+    assert_merge_linear(spark, kind, last)
