@@ -2,12 +2,13 @@
 -- Merges a batch of changes into the history of their keys; other keys stay as they are.
 -- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
 -- Rows that change nothing: open no version.
--- Deletes: none.
--- Stops if: a key or time is NULL, rows of one key and time differ, or an earlier row arrives during the run.
+-- Deletes: the source has none.
+-- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, rows of one key and time differ, an earlier
+-- row arrives during the run, or settings of the session would change the result.
 -- The same rows again: change nothing.
 -- Generated from specs/customer.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The batch affects no version that ended before this, so that Delta skips their files.
+-- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_updates);
@@ -43,7 +44,7 @@ MERGE INTO crm.customer AS t USING (
         END
     ),
     stored AS (
-        -- The versions that a change can affect. By the bound of the whole batch, a constant, Delta skips files.
+        -- The versions that a change can affect. Delta skips files by _scd_batch_from, a constant.
         SELECT t.id, t.valid_from AS _scd_from, t.valid_to AS _scd_until, STRUCT(t.name, t.address) AS _scd_state
         FROM crm.customer AS t
         LEFT SEMI JOIN changes AS c ON t.id = c.id AND (t.valid_to IS NULL OR t.valid_to >= c._scd_at)

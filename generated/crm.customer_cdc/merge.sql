@@ -4,7 +4,8 @@
 -- its sequence is greater.
 -- Rows that change nothing: open no version.
 -- Deletes: end the version of their key.
--- Stops if: a key or time is NULL, or rows of one key, time and sequence differ.
+-- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, rows of one key, time and sequence differ, or
+-- settings of the session would change the result.
 -- The same rows again: change nothing, except that a row at the time of a version that was removed as redundant counts
 -- again.
 -- Generated from specs/customer_cdc.yml. To change it, edit the spec and run `scdgen generate`.
@@ -45,7 +46,7 @@ MERGE INTO crm.customer_cdc AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_cdc: needs ANSI mode and TIMESTAMP_LTZ')
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_cdc: run SET TIME ZONE \'UTC\' first')
-            WHEN COUNT(*) = 0 THEN FALSE -- never: only an aggregate cannot be tested on rows that the source leaves out
+            WHEN COUNT(*) = 0 THEN FALSE -- never; an aggregate is tested only after the filters of the source
             WHEN company IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: company is NULL')
             WHEN customer_no IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: customer_no is NULL')
             WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
@@ -69,6 +70,7 @@ MERGE INTO crm.customer_cdc AS t USING (
     ),
     events AS (
         -- The state of a key from a time on, NULL for none: a change (rank 1), or a start (2) or end (3) of a version.
+        -- By its _scd_class a version with a sequence competes with the changes (1); one without (2) and an end (3) come after.
         SELECT
             company, customer_no, _scd_at, _scd_state, _scd_sequence, NULL AS _scd_stored, 1 AS _scd_rank,
             1 AS _scd_class, _scd_differs

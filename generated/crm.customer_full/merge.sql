@@ -3,8 +3,8 @@
 -- Extracts: are loaded in the order of their times.
 -- Rows that change nothing: open no version.
 -- Missing keys: are closed.
--- Stops if: a key is NULL, rows of one key differ, the extract is empty, or a version to close is not older than the
--- extract.
+-- Stops if: a key is NULL, rows of one key differ, the extract is empty, a version begins or ends later than the
+-- extract, or settings of the session would change the result.
 -- The same rows again: change nothing.
 -- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;

@@ -4,13 +4,14 @@
 -- Rows that change nothing: open no version.
 -- Deletes: end the version of their key.
 -- Inferred members: are completed by their first row.
--- Stops if: a key or time is NULL, a row has the key of the unknown member, rows of one key and time differ, or an
--- earlier row arrives during the run.
+-- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, a row has the key of the unknown member, rows
+-- of one key and time differ, an earlier row arrives during the run, or settings of the session would change the
+-- result.
 -- The same rows again: change nothing, except that a delete from before the change that completed an inferred member
 -- ends it.
 -- Generated from specs/customer_member.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The batch affects no version that ended before this, so that Delta skips their files.
+-- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_changes);
@@ -50,7 +51,7 @@ MERGE INTO crm.customer_member AS t USING (
         END
     ),
     stored AS (
-        -- The versions that a change can affect. By the bound of the whole batch, a constant, Delta skips files.
+        -- The versions that a change can affect. Delta skips files by _scd_batch_from, a constant.
         SELECT
             t.id,
             t.valid_from AS _scd_from,
@@ -63,7 +64,7 @@ MERGE INTO crm.customer_member AS t USING (
     ),
     events AS (
         -- The state of a key from a time on, NULL for none: a change (rank 1), or a start (2) or end (3) of a version.
-        -- The start of an inferred member (0) is not an event: no change of the source has opened it.
+        -- The start of an inferred member has rank 0, and is left out below: no change of the source has opened it.
         SELECT id, _scd_at, _scd_state, NULL AS _scd_stored, 1 AS _scd_rank
         FROM changes
         UNION ALL

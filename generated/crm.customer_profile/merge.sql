@@ -4,12 +4,12 @@
 -- Stored versions: are removed if the source has no version with their start.
 -- Rows that change nothing: equal neighbours are one version.
 -- Deletes: a gap between two rows is a delete.
--- Stops if: a version has no key, no start or no time between its start and its end, or two versions of a table are
--- valid at a time and differ.
+-- Stops if: a version has no key, no start or no time between its start and its end, two versions of a table are valid
+-- at a time and differ, or settings of the session would change the result.
 -- The same rows again: change nothing.
 -- Generated from specs/customer_profile.yml. To change it, edit the spec and run `scdgen generate`.
 
--- To run with another value of since, set it yourself, and leave out the statement that sets it here.
+-- To run with another value, write it here. If the session has set since, leave out both statements.
 DECLARE OR REPLACE VARIABLE since TIMESTAMP;
 
 SET VARIABLE since = CAST(NULL AS TIMESTAMP);
@@ -85,7 +85,7 @@ MERGE INTO crm.customer_profile AS t USING (
     ),
     source_rows AS (
         -- Each span with the version of each table that is valid in it, with the target's column names and types.
-        -- Without one of the first table it is no row; an INNER JOIN could drop a NULL key before its rule.
+        -- Rows without a version of the first table are left out below: an INNER JOIN could drop a NULL key before its rule.
         SELECT
             spans.id,
             STRUCT(

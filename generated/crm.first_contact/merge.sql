@@ -1,6 +1,7 @@
 -- crm.first_contact: How each customer first came to us.
 -- Keeps the first row of each key: new keys are inserted, a stored row never changes.
--- Stops if: a key or time is NULL, or rows of one key, time and sequence differ.
+-- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, rows of one key, time and sequence differ, or
+-- settings of the session would change the result.
 -- Generated from specs/first_contact.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO crm.first_contact AS t USING (
@@ -32,7 +33,7 @@ MERGE INTO crm.first_contact AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.first_contact: needs ANSI mode and TIMESTAMP_LTZ')
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.first_contact: run SET TIME ZONE \'UTC\' first')
-            WHEN COUNT(*) = 0 THEN FALSE -- never: only an aggregate cannot be tested on rows that the source leaves out
+            WHEN COUNT(*) = 0 THEN FALSE -- never; an aggregate is tested only after the filters of the source
             WHEN customer_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.first_contact: customer_id is NULL')
             WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
                 THEN RAISE_ERROR('[SCDGEN_YEAR] crm.first_contact: a time is not in the years 1 to 9999')

@@ -3,11 +3,12 @@
 -- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
 -- Rows that change nothing: open no version.
 -- Deletes: end the version of their key.
--- Stops if: a key or time is NULL, rows of one key and time differ, or an earlier row arrives during the run.
+-- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, rows of one key and time differ, an earlier
+-- row arrives during the run, or settings of the session would change the result.
 -- The same rows again: change nothing.
 -- Generated from specs/sales/customer.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The batch affects no version that ended before this, so that Delta skips their files.
+-- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM retail_landing.customer_changes);
@@ -46,7 +47,7 @@ MERGE INTO retail.customer AS t USING (
         END
     ),
     stored AS (
-        -- The versions that a change can affect. By the bound of the whole batch, a constant, Delta skips files.
+        -- The versions that a change can affect. Delta skips files by _scd_batch_from, a constant.
         SELECT
             t.customer_id,
             t.valid_from AS _scd_from,

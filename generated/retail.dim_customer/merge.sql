@@ -4,8 +4,8 @@
 -- Stored versions: are removed if the source has no version with their start.
 -- Rows that change nothing: equal neighbours are one version.
 -- Deletes: a gap between two rows is a delete.
--- Stops if: a version has no key, no start or no time between its start and its end, or two versions of a table are
--- valid at a time and differ.
+-- Stops if: a version has no key, no start or no time between its start and its end, two versions of a table are valid
+-- at a time and differ, or settings of the session would change the result.
 -- The same rows again: change nothing.
 -- Generated from specs/sales/dim_customer.yml. To change it, edit the spec and run `scdgen generate`.
 
@@ -70,7 +70,7 @@ MERGE INTO retail.dim_customer AS t USING (
     ),
     source_rows AS (
         -- Each span with the version of each table that is valid in it, with the target's column names and types.
-        -- Without one of the first table it is no row; an INNER JOIN could drop a NULL key before its rule.
+        -- Rows without a version of the first table are left out below: an INNER JOIN could drop a NULL key before its rule.
         SELECT
             spans.customer_id,
             STRUCT(

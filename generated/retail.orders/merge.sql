@@ -1,6 +1,7 @@
 -- retail.orders: The facts, one row per order; guests order without a customer
 -- Keeps one row per key, with its values in the last batch that has the key.
--- Stops if: a key is NULL, or rows of one key differ.
+-- Stops if: a key is NULL, a time is not in the years 1 to 9999, rows of one key differ, or settings of the session
+-- would change the result.
 -- Generated from specs/sales/orders.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO retail.orders AS t USING (

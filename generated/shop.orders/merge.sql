@@ -3,8 +3,8 @@
 -- Stored versions: are removed if the source has no version with their start.
 -- Rows that change nothing: equal neighbours are one version.
 -- Deletes: a gap between two rows is a delete.
--- Stops if: a key or time is NULL, rows of one key and time differ, a row does not end after its start, or two rows of
--- one key overlap.
+-- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, rows of one key and time differ, a row does
+-- not end after its start, two rows of one key overlap, or settings of the session would change the result.
 -- The same rows again: change nothing.
 -- Generated from specs/orders.yml. To change it, edit the spec and run `scdgen generate`.
 

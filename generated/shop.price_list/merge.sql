@@ -1,12 +1,13 @@
 -- shop.price_list: Price history, from a nightly list that also announces future prices
 -- Compares a full extract with the current versions: a new, returning or changed key opens a version.
 -- Extracts: are loaded in the order of their times.
--- Rows older than the open version of their key: stop the statement.
+-- Rows older than the open version of their key: stop the statement if they differ from it.
 -- Versions that begin after the extract: are withdrawn if their key is missing or has another time.
 -- Rows that change nothing: open no version.
 -- Missing keys: are closed.
--- Stops if: a key is NULL, rows of one key differ, the extract is empty, more than 20 % of the keys would be deleted,
--- or a version to close is not older than the extract.
+-- Stops if: a key is NULL, a time is not in the years 1 to 9999, rows of one key differ, the extract is empty, more
+-- than 20 % of the keys would be deleted, a version to close is not older than the extract, or settings of the session
+-- would change the result.
 -- The same rows again: change nothing.
 -- Generated from specs/price_list.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
@@ -19,7 +20,7 @@ SET VARIABLE _scd_taken_at = COALESCE(
     RAISE_ERROR('[SCDGEN_NULL_TIME] shop.price_list: snapshot.taken_at is NULL')
 );
 
--- The batch affects no version that ended before this, so that Delta skips their files.
+-- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 SET VARIABLE _scd_batch_from = (
@@ -175,8 +176,8 @@ MERGE INTO shop.price_list AS t USING (
         AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
 -- Redundant: a correction has given it the values of the version before it. Or announced, and withdrawn by the extract.
 WHEN MATCHED AND s._scd_action IN ('fold', 'withdraw') THEN DELETE
--- The version of a missing or changed key, or one that is open again: only its end is written.
-WHEN MATCHED AND s._scd_action IN ('close', 'reopen') THEN UPDATE SET valid_to = s.valid_to, is_current = s.is_current
+-- The open version of a missing or changed key: only its end is written.
+WHEN MATCHED AND s._scd_action = 'close' THEN UPDATE SET valid_to = s.valid_to, is_current = s.is_current
 -- A version whose values are corrected, or that is open again: its key is back, or the one after it is redundant.
 WHEN MATCHED THEN UPDATE SET price = s.price, currency = s.currency, valid_to = s.valid_to, is_current = s.is_current
 -- A version that is not stored yet.

@@ -2,7 +2,8 @@
 -- Keeps one row per key, with the values of its newest change.
 -- Deletes: remove the row of their key.
 -- Rows from before a delete that come in a later batch: bring the key back.
--- Stops if: a key or time is NULL, or rows of one key, time and sequence differ.
+-- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, rows of one key, time and sequence differ, or
+-- settings of the session would change the result.
 -- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO shop.product_price AS t USING (
@@ -34,7 +35,7 @@ MERGE INTO shop.product_price AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_SETTINGS] shop.product_price: needs ANSI mode and TIMESTAMP_LTZ')
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] shop.product_price: run SET TIME ZONE \'UTC\' first')
-            WHEN COUNT(*) = 0 THEN FALSE -- never: only an aggregate cannot be tested on rows that the source leaves out
+            WHEN COUNT(*) = 0 THEN FALSE -- never; an aggregate is tested only after the filters of the source
             WHEN product_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] shop.product_price: product_id is NULL')
             WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
                 THEN RAISE_ERROR('[SCDGEN_YEAR] shop.product_price: a time is not in the years 1 to 9999')

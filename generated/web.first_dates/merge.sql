@@ -1,7 +1,8 @@
 -- web.first_dates: When each visitor's cookie was seen first, with or without a user
 -- Keeps one row per key.
 -- Values: of each column the least of its key.
--- Stops if: a key is NULL, or a row of another partition arrives during the run.
+-- Stops if: a key is NULL, a time is not in the years 1 to 9999, a row of another partition arrives during the run, or
+-- settings of the session would change the result.
 -- Generated from specs/visitor/first_dates.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The partitions of the batch's keys. Delta skips the files of all others.

@@ -2,12 +2,13 @@
 -- Merges a batch of changes into the history of their keys; other keys stay as they are.
 -- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
 -- Rows that change nothing: open no version.
--- Deletes: none.
--- Stops if: a key or time is NULL, rows of one key, time and sequence differ, or an earlier row arrives during the run.
+-- Deletes: the source has none.
+-- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, rows of one key, time and sequence differ, an
+-- earlier row arrives during the run, or settings of the session would change the result.
 -- The same rows again: change nothing.
 -- Generated from specs/visitor/user_mapping.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The batch affects no version that ended before this, so that Delta skips their files.
+-- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 -- The partitions of the batch's keys. Delta skips the files of all others.
@@ -69,7 +70,7 @@ MERGE INTO web.user_mapping AS t USING (
         END
     ),
     stored AS (
-        -- The versions that a change can affect. By the bound of the whole batch, a constant, Delta skips files.
+        -- The versions that a change can affect. Delta skips files by _scd_batch_from, a constant.
         SELECT
             t.visitor_cookie_id,
             t.valid_start_date AS _scd_from,

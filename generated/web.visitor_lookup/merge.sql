@@ -2,20 +2,20 @@
 -- Merges a batch of changes into the history of their keys; other keys stay as they are.
 -- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
 -- Rows that change nothing: open no version.
--- Deletes: none.
+-- Deletes: the source has none.
 -- Open versions that stay open: get the time of the run as their end.
--- Stops if: a key or time is NULL, rows of one key, time and sequence differ, or a row of another partition arrives
--- during the run.
+-- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, rows of one key, time and sequence differ, a
+-- row of another partition arrives during the run, or settings of the session would change the result.
 -- The same rows again: change nothing but the time of the run.
 -- Generated from specs/visitor/visitor_lookup.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The time of this run, written as the end of the open versions.
--- To run with another value of last_run, set it yourself, and leave out the statement that sets it here.
+-- To run with another value, write it here. If the session has set last_run, leave out both statements.
 DECLARE OR REPLACE VARIABLE last_run TIMESTAMP;
 
 SET VARIABLE last_run = current_timestamp();
 
--- To run with another value of since, set it yourself, and leave out the statement that sets it here.
+-- To run with another value, write it here. If the session has set since, leave out both statements.
 DECLARE OR REPLACE VARIABLE since TIMESTAMP;
 
 SET VARIABLE since = (SELECT coalesce(max(valid_start_date), TIMESTAMP '1900-01-01') FROM web.visitor_lookup);
@@ -121,7 +121,7 @@ MERGE INTO web.visitor_lookup AS t USING (
         GROUP BY visitor_cookie_id, _scd_at
     ),
     lives AS (
-        -- Numbers the lives of a key: a delete ends one.
+        -- Numbers the lives of a key: one ends where the key has no state.
         SELECT *, COUNT_IF(_scd_state IS NULL) OVER (PARTITION BY visitor_cookie_id ORDER BY _scd_at) AS _scd_life
         FROM states
     ),
@@ -135,7 +135,12 @@ MERGE INTO web.visitor_lookup AS t USING (
                 WHEN _scd_state IS NOT NULL
                     THEN STRUCT(
                         COALESCE(
-                            LAST_VALUE(_scd_state.user_id) IGNORE NULLS OVER by_life,
+                            LAST_VALUE(
+                                CASE
+                                    WHEN _scd_state IS NOT NULL
+                                        THEN COALESCE(_scd_state.user_id, _scd_stored._scd_state.user_id)
+                                END
+                            ) IGNORE NULLS OVER by_life,
                             FIRST_VALUE(
                                 CASE
                                     WHEN _scd_state IS NOT NULL

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from scdgen.facts.base import Headline
+from scdgen.facts.base import YEAR, Headline
 from scdgen.facts.row_rules import Guards, Rows
 from scdgen.model.spec import Spec
 
@@ -24,7 +24,7 @@ UNCHANGED = {
     "versions": {"skip": "equal neighbours are one version", "keep": "are versions: each row is one"},
 }
 DELETES = {
-    "changes": {"mark": "are versions, too", "close": "end the version of their key", "none": "none"},
+    "changes": {"mark": "are versions, too", "close": "end the version of their key", "none": "the source has none"},
     "snapshot": {"mark": "are marked as deleted by a version", "close": "are closed", "none": "stay as they are"},
     "versions": {
         "mark": "a gap between two rows is a delete, and a delete is a version, too",
@@ -36,6 +36,7 @@ BY_RUN = "get the time of the run as their end"
 RECORDED = "are none: a row that changes is ended at the time of the run, and what it becomes is inserted"
 _NULL = {True: "a key or time is NULL", False: "a key is NULL"}
 _RULES = {
+    YEAR: "a time is not in the years 1 to 9999",
     "reserved_key": "a row has the key of the unknown member",
     "outside_scope": "a row is outside of the scope",
     "unknown_column": "a row sets a column that the spec does not have",
@@ -51,10 +52,8 @@ def stops(spec: Spec, rows: Rows, has_time: bool, conflict: bool, others: Iterab
         found += ["a row breaks an expectation"] if any(rule.refusal for rule in rows.expected) else []
         found += [f"rows of one {one_of(has_time, bool(rows.sequence))} differ"] if conflict else []
         found += ["the extract is empty"] if rows.empty else []
-    found += others
-    if found:
-        *first, last = found
-        yield Headline("Stops if", f"{', '.join(first)}{', or ' if first else ''}{last}")
+    *first, last = (*found, *others, "settings of the session would change the result")
+    yield Headline("Stops if", f"{', '.join(first)}{', or ' if first else ''}{last}")
 
 
 def one_of(has_time: bool, has_sequence: bool) -> str:

@@ -59,7 +59,7 @@ def _times(steps: Steps) -> Iterator[Headline]:
     else:
         yield Headline("Extracts", "are loaded in the order of their times")
         if steps.own_time:
-            late = "are left out" if steps.late == "ignore" else "stop the statement"
+            late = "are left out" if steps.late == "ignore" else "stop the statement if they differ from it"
             yield Headline("Rows older than the open version of their key", late)
             gone = "is missing or has another time" if steps.closes_missing else "has another time"
             yield Headline("Versions that begin after the extract", f"are withdrawn if their key {gone}")
@@ -78,7 +78,7 @@ def _stops(steps: Steps, recorded: bool) -> Iterator[str]:
         )
     elif isinstance(steps, Scd2Snapshot):
         yield from too_many(steps.guards)
-        yield "a version to close is not older than the extract"
+        yield f"a version {'to close is not older' if steps.own_time else 'begins or ends later'} than the extract"
     elif isinstance(steps, Scd2Versions) and steps.rows.join:
         yield "a version has no key, no start or no time between its start and its end"
         yield "two versions of a table are valid at a time and differ"

@@ -48,8 +48,6 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
     """The refusal of a snapshot that is not newer than a version that it closes."""
     late_refusal: str
     """The refusal of late rows."""
-    labelled: bool = False
-    """Whether the last step also says what happens to each version, for a plan."""
 
     @classmethod
     def of(cls, source: Source, rows: Rows, history: History) -> Scd2Snapshot:
@@ -144,9 +142,16 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
         return self.folds or (self.own_time and self.action is not None)
 
     @property
-    def reopens(self) -> bool:
-        """Whether the end of a stored version may be written without another version that closes it."""
+    def knows_closed(self) -> bool:
+        """Whether a step knows versions that have ended."""
         return self.own_time or self.action is not None
+
+    @property
+    def reopens(self) -> bool:
+        """Whether only the end of a version may be written without closing it: the one after it is withdrawn."""
+        others = self.sequence or self.keeps or self.compares_first or self.late == "ignore"
+        ends = self.closes_missing and (self.marks or self.guards.scope)
+        return self.action is not None or (self.own_time and bool(others or ends))
 
     @property
     def content(self) -> tuple[str, ...]:

@@ -282,8 +282,8 @@ def _replay(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning:
 def _given(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning: Meaning) -> list[Change]:
     """The changes in order of time, with NULL as "not given" in the columns that say so.
 
-    ``stored`` is time -> the values of the version that started then: with ``fill`` a row without a value keeps
-    the stored value of that time, if no earlier value exists since the last delete.
+    ``stored`` is time -> the values of the version that started then: with ``fill`` a row without a value counts as
+    giving the stored value of that time.
     """
     found: list[Change] = []
     life: list[Change] = []  # since the key's first row or last delete
@@ -296,10 +296,10 @@ def _given(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning: 
         values = {column: value if change.gives(column) else None for column, value in change.values.items()}
         for column in values:
             how, unset = meaning.nulls.get(column), not change.gives(column)
-            if values[column] is None and life and (how or unset):
-                values[column] = life[-1].values[column]
             if values[column] is None and how == "fill":
                 values[column] = stored.get(at, values)[column]
+            if values[column] is None and life and (how or unset):
+                values[column] = life[-1].values[column]
             if values[column] is not None and how == "fill":
                 for earlier in life:
                     if earlier.values[column] is None:
