@@ -116,7 +116,7 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "rewind": ("rewind", "Take a table back to a time."),
     },
     "More": {
-        "graph": ("charts", "Show the order of the specs, and what each reads."),
+        "graph": ("graph", "Show the order of the specs, and what each reads."),
         "schema": ("schema", "Print the JSON Schema of a spec, for editors."),
         "doctor": ("doctor", "Check Python, Java, Spark, Delta and the warehouse."),
     },

@@ -126,7 +126,7 @@ def test_command_loads_the_modules_of_no_other() -> None:
         "except SystemExit: print(sorted(name for name in sys.modules if name.startswith('scdgen.cli.')))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    assert not {f"scdgen.cli.{name}" for name in ("charts", "explain", "run", "show", "stream", "test")} & {*eval(out)}
+    assert not {f"scdgen.cli.{name}" for name in ("explain", "graph", "run", "show", "stream", "test")} & {*eval(out)}
 
 
 def test_generate_does_not_import_pyspark() -> None:

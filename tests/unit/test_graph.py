@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scdgen import DataError, Spec, SpecError, load_spec_text
-from scdgen.cli.charts import chart_graph, format_graph
+from scdgen.cli.graph import format_graph
 from scdgen.cli.run import run_steps, summarize
 from scdgen.errors import UsageError
 from scdgen.model.bind import bind_each
@@ -140,27 +140,6 @@ def test_circular_reads_are_refused() -> None:
         )
 
 
-def test_chart_escapes_any_name() -> None:
-    odd = spec("'crm.`odd \"-->;name#`'", '{table: "raw.`x]`", effective_at: at}')
-    reads = spec(
-        "crm.x", "{path: 'in/*.csv', format: csv, effective_at: at, where: 'id IN (SELECT id FROM crm.a_now)'}"
-    )
-    a = spec("crm.a", more="views: {current: crm.a_now}\n")
-    assert chart_graph(steps([odd, reads, a])) == "\n".join([
-        "flowchart LR",
-        '    t1["crm.#96;odd #34;--#62;#59;name#35;#96;"]',
-        '    t2["crm.a"]',
-        '    t3["crm.x"]',
-        '    x1[("raw.#96;x#93;#96;")]',
-        '    x2[("raw.views")]',
-        '    x3[("in/#42;.csv")]',
-        "    x1 --> t1",
-        "    x2 --> t2",
-        "    x3 --> t3",
-        '    t2 -->|"crm.a_now"| t3',
-    ])  # fmt: skip
-
-
 def test_graph_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("specs").mkdir()
@@ -169,11 +148,6 @@ def test_graph_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monke
     assert run(capsys, "graph", "specs") == (
         0,
         "crm.customer  specs/b.yml  reads no table\ncrm.address   specs/a.yml  reads crm.customer\n",
-        "",
-    )
-    assert run(capsys, "graph", "specs", "--format", "mermaid") == (
-        0,
-        'flowchart LR\n    t1["crm.customer"]\n    t2["crm.address"]\n    t1 --> t2\n',
         "",
     )
     Path("specs/b.yml").write_text(text("crm.customer", table("crm.raw")))
