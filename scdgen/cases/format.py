@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -535,17 +534,3 @@ def _problem(place: tuple[int | str, ...], kind: str, message: str) -> str:
     if kind == "missing":
         message = "is missing; add it"
     return f"{where}: {message.removeprefix('Value error, ')}" if where else message.removeprefix("Value error, ")
-
-
-def all_cases(folder: Path) -> list[Case | CaseError]:
-    """The cases of every file of a folder. A name that two cases share is an error, because it names the table."""
-    found = [
-        case
-        for path in sorted(folder.glob("*.yml"))
-        for case in read_cases(path.read_text(encoding="utf-8"), f"{path.parent.name}/{path.name}")
-    ]
-    names = Counter(case.name for case in found if isinstance(case, Case))
-    for index, case in enumerate(found):
-        if isinstance(case, Case) and names[case.name] > 1:
-            found[index] = CaseError(f"the case '{case.name}' is there twice; give one of them another name")
-    return found

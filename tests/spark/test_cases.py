@@ -16,21 +16,18 @@ import pytest
 
 from scdgen import DataError, Spec
 from scdgen.cases.block import CaseError
-from scdgen.cases.format import Case, Query, all_cases
+from scdgen.cases.format import Case, Query
 from scdgen.cases.play import Difference, Given, play
 from scdgen.run.results import RunResult
 from scdgen.sql import quote
-from tests.conftest import ROOT, by_tier
+from tests.conftest import by_tier
+from tests.support.row_cases import CASES
 from tests.support.worlds import AnySpark, foretell, require_foretold
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CASES = all_cases(ROOT / "tests" / "cases" / "rows")
-
-
-NAMES = [case.name if isinstance(case, Case) else "wrong" for case in CASES]
-
+NAMES = [case.name for case in CASES]
 
 # Together they take most options; each has another pattern or feed.
 FIRST = ("expectations_scd1", "join_kept", "lookups_typed", "marked_with_sequence")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.spark.test_cases import CASES, NAMES, play_on_spark
+from tests.spark.test_cases import NAMES, play_on_spark
+from tests.support.row_cases import CASES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

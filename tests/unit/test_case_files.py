@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scdgen.cases.block import CaseError, format_block, parse_block
-from scdgen.cases.format import Case, all_cases, read_cases
-from tests.conftest import ROOT
+from scdgen.cases.format import Case, read_cases
+from tests.support.row_cases import CASES, FOUND, TWICE
 
 RIGHT = """
 - name: late
@@ -81,9 +81,8 @@ def test_wrong_file_names_the_mistake() -> None:
 
 
 def test_case_files_are_valid() -> None:
-    cases = all_cases(ROOT / "tests" / "cases" / "rows")
-    assert [str(case) for case in cases if isinstance(case, CaseError)] == []
-    assert len(cases) > 25
+    assert [str(case) for case in FOUND if isinstance(case, CaseError)] == [] == TWICE
+    assert len(CASES) > 25
 
 
 def test_printed_table_can_be_read_back() -> None:

@@ -7,14 +7,14 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from scdgen.cases.format import Case, all_cases
 from tests.conftest import ROOT
 from tests.support.core import CASES, CORE, SMALL
+from tests.support.row_cases import CASES as ROWS
 from tests.tools import matrix
 
 
 def test_core_tests_exist() -> None:
-    cases = {case.name for case in all_cases(ROOT / "tests" / "cases" / "rows") if isinstance(case, Case)}
+    cases = {case.name for case in ROWS}
     assert len(CORE) == len(set(CORE)) > 30 and len(SMALL) >= 9
     for test in CORE:
         place, _, parameter = test.removesuffix("]").partition("[")

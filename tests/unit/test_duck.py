@@ -21,14 +21,15 @@ import pytest
 
 from scdgen import Spec, load_spec_text
 from scdgen.cases.duck import DuckWorld
-from scdgen.cases.format import Case, all_cases, read_case_file
+from scdgen.cases.format import Case, read_case_file
 from scdgen.cases.play import Checks, Difference, Given, Repeat, play
 from scdgen.compile.render import read_file
 from scdgen.duck.database import Database, Merged, translate_error
 from scdgen.duck.known import UnknownError
 from scdgen.errors import EngineError
-from tests.conftest import ROOT, by_tier, without_gate
+from tests.conftest import by_tier, without_gate
 from tests.support.reference import xxhash64
+from tests.support.row_cases import CASES
 from tests.support.worlds import foretell, require_foretold
 
 # Case -> the construct that keeps it on Spark.
@@ -40,7 +41,6 @@ ON_SPARK = {
     "any_of_arrays": "an order of values of ARRAY",
     "extracts_conflicts_any": "an order of values of MAP",
 }
-CASES = [case for case in all_cases(ROOT / "tests" / "cases" / "rows") if isinstance(case, Case)]
 
 
 class _Trusting(DuckWorld):

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 import pytest
 
 from scdgen import Spec, load_spec_text, render
-from scdgen.cases.format import Case, all_cases
 from scdgen.compile.queries import check_all, check_script, source_counts
 from scdgen.compile.render import Compiler
 from scdgen.facts.built import Source
@@ -21,6 +20,7 @@ from tests.spark.test_cases import FIRST, VERIFIED
 from tests.spark.test_random import COMBINATIONS
 from tests.support.branches import recorded
 from tests.support.random_specs import make_combined_case
+from tests.support.row_cases import CASES
 from tests.unit.test_random_specs import list_options
 
 pytestmark = pytest.mark.verify
@@ -96,7 +96,7 @@ OPTIONS = {
 
 def played() -> Iterator[tuple[Spec, set[str]]]:
     """The specs of the sample, and the options of each."""
-    cases = {case.name: case for case in all_cases(ROOT / "tests" / "cases" / "rows") if isinstance(case, Case)}
+    cases = {case.name: case for case in CASES}
     for case in (cases[name] for name in (*FIRST, *VERIFIED)):
         for batch in case.batches:
             spec = case.spec_of(batch)

@@ -6,15 +6,15 @@ import re
 
 import pytest
 
-from scdgen.cases.format import Case, all_cases
 from tests.conftest import ROOT
+from tests.support.row_cases import CASES
 
 pytestmark = pytest.mark.verify
 
 PAGE = (ROOT / "docs/compare/auto-cdc-cases.md").read_text()
 ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in re.findall(r"^\| \d\w? .*\|$", PAGE, re.M)]
-CASES = {case.name: case for case in all_cases(ROOT / "tests" / "cases" / "rows") if isinstance(case, Case)}
-OURS = {name.removeprefix("yardstick_") for name in CASES if name.startswith("yardstick_")}
+NAMED = {case.name: case for case in CASES}
+OURS = {name.removeprefix("yardstick_") for name in NAMED if name.startswith("yardstick_")}
 
 
 def test_page_names_every_case() -> None:
@@ -54,4 +54,4 @@ def test_page_counts_right() -> None:
 
 def test_ties_stop_and_nothing_is_written() -> None:
     for name in ("yardstick_3a_tie", "yardstick_3b_tie_breaker_not_named"):
-        assert "conflict" in [batch.error for batch in CASES[name].batches]
+        assert "conflict" in [batch.error for batch in NAMED[name].batches]
