@@ -17,7 +17,7 @@ from scdgen.cli.config import describe_file_options, is_typed
 from scdgen.cli.options import chosen_targets, find_specs, load_specs, load_written, specs_argument, templates_option
 from scdgen.cli.output import code, echo, say
 from scdgen.compile.compile import render_feeds
-from scdgen.compile.queries import check_script, rewind_script
+from scdgen.compile.queries import check_script
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import FILES, Script
@@ -40,12 +40,11 @@ _SEPARATOR = "-- COMMAND ----------"
 _MAGIC = "-- MAGIC"
 _SCRIPTS = {"merge.sql": "merge.script.sql", "rejects.sql": "rejects.script.sql"}
 # What is written on demand, by --plan or --format: the files of each.
-PLAN, REWIND, CHECKS = "plan", "rewind.sql", "checks.job.sql"
+PLAN, CHECKS = "plan", "checks.job.sql"
 ADDED = {
     PLAN: ("plan.sql",),
     "notebook": (NOTEBOOK,),
     "script": (*_SCRIPTS.values(),),
-    "rewind": (REWIND,),
     "checks": (CHECKS,),
 }
 # The files that each of several sources has; the others are about the table, whatever its source.
@@ -84,13 +83,12 @@ def validate(specs: tuple[str, ...], compiler: Compiler, debug: bool) -> None:
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["sql", "notebook", "script", "checks", "rewind"]),
+    type=click.Choice(["sql", "notebook", "script", "checks"]),
     default="sql",
     show_default=True,
     help="notebook: also write a notebook.sql for Databricks. script: also write merge.script.sql, which is "
     "merge.sql in one statement, and the same of rejects.sql. checks: also write checks.job.sql, one statement that "
-    "fails if a check does. rewind: also write rewind.sql, which `scdgen rewind` runs, for a table with history. Every "
-    "format updates those that exist.",
+    "fails if a check does. Every format updates those that exist.",
 )
 @click.option(
     "--plan",
@@ -285,7 +283,7 @@ def _list_names(spec: Spec, folder: Path) -> list[str]:
     stored = _read_stored(folder)
     old = from_json(stored) if '"sources": {' in stored else None
     feeds = [*spec.feeds, *(old.feeds if old is not None else ())]
-    names = [*FILES, REWIND, CHECKS, *OF_FEED, *(feed.file_name(name) for feed in feeds for name in OF_FEED)]
+    names = [*FILES, CHECKS, *OF_FEED, *(feed.file_name(name) for feed in feeds for name in OF_FEED)]
     return [*dict.fromkeys(names), SPEC_JSON]
 
 
@@ -312,9 +310,6 @@ def render_files(spec: Spec, compiler: Compiler, added: Collection[tuple[str, st
                 if name in scripts:
                     files[block] = render_script(scripts[name], compiler, feed.file_name(name))
         found |= {feed.file_name(name) if name in OF_FEED else name: text for name, text in files.items()}
-    if "rewind" in formats:
-        text = rewind_script(spec, compiler).text
-        found |= {REWIND: text} if text else {}
     if "checks" in formats:
         found[CHECKS] = check_script(spec, compiler)
     found[SPEC_JSON] = to_json(spec)

@@ -275,20 +275,6 @@ def test_refusals(
     assert (stopped.value.code, capsys.readouterr().err) == (2, f"{line}\n")
 
 
-def test_generated_for_review(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`generate --format rewind` writes the file for tables with history, and each later call keeps it current."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "t.yml").write_text(SPEC)
-    (tmp_path / "one.yml").write_text(SPEC.replace("crm.t", "crm.one").replace("scd2", "scd1"))
-    file = tmp_path / "generated/crm.t/rewind.sql"
-    for given, written in (([], False), (["--format", "rewind"], True), ([], True)):
-        with pytest.raises(SystemExit) as stopped:
-            main(["generate", "t.yml", "one.yml", *given])
-        assert (stopped.value.code, file.exists()) == (0, written)
-    assert file.read_text() == rewind_script(load_spec_text(SPEC, "t.yml"), COMPILER).text
-    assert not (tmp_path / "generated/crm.one/rewind.sql").exists()
-
-
 def test_snapshot_that_a_rewind_took_out_is_not_newer() -> None:
     def commit(version: int, **fields: str) -> Commit:
         return Commit(version, None, "MERGE", run=f"r{version}", **fields)  # type: ignore[arg-type]
