@@ -23,7 +23,6 @@ PARTS = {
         ["--keys", "2000", "--batches", "6", "--rounds", "1"],
     ),
     "history": (["history", "--rounds", "3"], ["--keys", "20000", "--rounds", "1"]),
-    "least": (["least", "--rounds", "3"], ["--keys", "20000", "--rounds", "1"]),
     "replay": (["replay", "--rounds", "3"], ["--keys", "20000", "--rounds", "1"]),
     "growth": (["growth", "--rounds", "2"], ["--keys", "3000", "--rounds", "1"]),
     "snapshot": (["snapshot", "--keys", "500000", "--rounds", "2"], ["--keys", "20000", "--rounds", "1"]),
