@@ -58,7 +58,7 @@ def init(
     """Write a first draft of a spec: from data, a dbt snapshot or flows of AUTO CDC.
 
     Comments mark what is guessed, and what of a snapshot or a statement a spec cannot express. Local CSV and JSON
-    files need no Spark, unless their values are nested. Feeds of Debezium, GoldenGate, DMS and Delta are recognized.
+    files need no Spark, unless their values are nested. Feeds of Debezium, DMS and Delta are recognized.
 
     \b
     Examples:  scdgen init --from customers.csv --target crm.customer --out specs/customer.yml

@@ -1,6 +1,6 @@
 """Recognizes the change feeds of known writers in a sample, and drafts a spec from their columns.
 
-Debezium (its envelope, and the flat rows of ExtractNewRecordState), GoldenGate, DMS, and Delta's change data feed.
+Debezium (its envelope, and the flat rows of ExtractNewRecordState), DMS, and Delta's change data feed.
 """
 
 from __future__ import annotations
@@ -225,19 +225,13 @@ def find_feed(sample: Sample, date_format: str | None = None) -> Feed | None:
     """
     known = {c.name.lower(): Value(quote_column(c.name), c.type, c.values) for c in sample.columns}
     if "op" in known and {"before", "after"} & known.keys() and {"ts_ms", "source"} & known.keys():
-        return _read_envelope(sample, known, "op", "Debezium", ("c", "r", "u", "d"))
-    if "op_type" in known and {"before", "after"} & known.keys():
-        return _read_envelope(sample, known, "op_type", "GoldenGate", ("I", "U", "D"))
+        return _read_envelope(sample, known)
     # The other feeds have the row's own columns next to those of the writer.
     columns = find_forms(sample.columns, date_format)
     if {"_change_type", "_commit_version", "_commit_timestamp"} <= known.keys():
         return _of_delta(columns, known)
     if {"__op", "__deleted"} & known.keys():
         return _of_flat_debezium(columns, known, sample.format == "csv")
-    if {"op_type", "op_ts"} <= known.keys():
-        moment = _read(columns, "op_ts", known)
-        return _flat(columns, known, "GoldenGate", "op_type", ("I", "U", "D"), "D", moment, ("pos",),
-                     ("op_ts", "current_ts", "table"), "Leaves out truncates (T).")  # fmt: skip
     if any(c.name == "Op" and {v for v in c.values if v is not None} <= {"I", "U", "D"} for c in columns):
         time = next((name for name in known if _DMS_TIME.search(name)), None)
         guessed = guess_sequence([c for c in columns if c.name.lower() != time])
@@ -261,11 +255,8 @@ def _flat(
     found = tuple(known[name] for name in order if name in known)
     taken = {operation, *order, *extra}
     mark = known[operation]
-    left = tuple(
-        f"the column '{c.name}' of {writer}" for c in columns if c.name.lower() in {"table", "current_ts"} & taken
-    )
     return Feed(writer, mark, read, f"{mark.text} = {sql.text_literal(delete)}", time, found,
-                tuple(c for c in columns if c.name.lower() not in taken), left_out=left, where_note=note)  # fmt: skip
+                tuple(c for c in columns if c.name.lower() not in taken), where_note=note)  # fmt: skip
 
 
 def _of_delta(columns: Sequence[Seen], known: Mapping[str, Value]) -> Feed:
@@ -296,9 +287,7 @@ def _of_flat_debezium(columns: Sequence[Seen], known: Mapping[str, Value], from_
     return replace(found, left_out=left)
 
 
-def _read_envelope(
-    sample: Sample, known: Mapping[str, Value], operation: str, writer: str, read: tuple[str, ...]
-) -> Feed | None:  # fmt: skip
+def _read_envelope(sample: Sample, known: Mapping[str, Value]) -> Feed | None:
     """Read rows with the values before and after a change in two structs of one shape."""
     images = {name: known[name] for name in ("after", "before") if name in known}
     structs = [v for v in images.values() if v.type.startswith("STRUCT")]
@@ -324,26 +313,20 @@ def _read_envelope(
     source = {n: v.branch() for n, v in known["source"].fields().items()} if "source" in known else {}
     time, order = _find_order(known, source)
     used = {v.text.split(".")[1].strip("`") for v in (*order, *filter(None, [time])) if v.text.startswith("source.")}
-    types = {"before": shape, "after": shape, operation: known[operation].type}
+    types = {"before": shape, "after": shape, "op": known["op"].type}
     types |= {v.text.split(".")[0]: known[v.text.split(".")[0].lower()].type for v in (*order, *filter(None, [time]))}
     if used:
         types["source"] = struct_type((n, t) for n, t in struct_fields(known["source"].type) or () if n in used)
     # The order of snapshot rows and changes is that of the log, too.
-    op = known[operation].branch()
-    note = "Leaves out tombstones, truncates and messages." if writer == "Debezium" else "Leaves out truncates (T)."
-    left = tuple(f"the column '{n}' of {writer}" for n in known if n not in types)
-    return Feed(writer, op, read, f"{op.text} = {sql.text_literal(read[-1])}", time, order, columns,
+    op = known["op"].branch()
+    left = tuple(f"the column '{n}' of Debezium" for n in known if n not in types)
+    return Feed("Debezium", op, ("c", "r", "u", "d"), f"{op.text} = 'd'", time, order, columns,
                 {n: v.text for n, v in old.items()}, tuple(types.items()) if sample.format == "json" else (),
-                left, note)  # fmt: skip
+                left, "Leaves out tombstones, truncates and messages.")  # fmt: skip
 
 
 def _find_order(known: Mapping[str, Value], source: Mapping[str, Value]) -> tuple[Value | None, tuple[Value, ...]]:
     """Return the time of a change and its position in the log; without one, Debezium's own clock orders rows."""
-    if "op_ts" in known:  # GoldenGate
-        moment = replace(known["op_ts"], type="TIMESTAMP", text=cast("op_ts", "TIMESTAMP"))
-        return (known["op_ts"] if known["op_ts"].type != "STRING" else moment), tuple(
-            known[name] for name in ("pos",) if name in known
-        )
     clock = known["ts_ms"].branch() if "ts_ms" in known else None
     time = source.get("ts_ms") or clock
     order = next((tuple(source[n] for n in names if n in source) for names in _POSITIONS if names[0] in source), ())

@@ -189,7 +189,7 @@ def _read_json(found: files.Files) -> Sample | None:
 
 def _is_envelope(row: Mapping[str, Any]) -> bool:
     """Whether an object is a change with the row before and after it."""
-    return bool({"op", "op_type"} & row.keys() and {"before", "after"} & row.keys())
+    return "op" in row and bool({"before", "after"} & row.keys())
 
 
 def _grow(shape: Any, value: Any) -> Any:

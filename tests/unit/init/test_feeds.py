@@ -188,8 +188,6 @@ def flat(writer: str) -> tuple[Rows, dict[str, Any]]:
             )
         elif writer == "DMS":
             rows.append({"Op": op, "dms_timestamp": at, "updated_at": "2020-01-01 00:00:00", **row})
-        elif writer == "GoldenGate":
-            rows.append({"table": "T", "op_type": op, "op_ts": at, "current_ts": at, "pos": f"{number:020}", **row})
         else:
             rows.append({**row, "_change_type": spelled, "_commit_version": number, "_commit_timestamp": at})
             if op == "U":
@@ -197,13 +195,12 @@ def flat(writer: str) -> tuple[Rows, dict[str, Any]]:
     expected = {
         "Debezium": ("timestamp_millis(__source_ts_ms)", ("__lsn",), "__deleted = 'true'"),
         "DMS": ("dms_timestamp", (), "Op = 'D'"),
-        "GoldenGate": ("op_ts", ("CAST(pos AS DECIMAL(38, 0))",), "op_type = 'D'"),
         "Delta": ("_commit_timestamp", ("_commit_version", "_change_type"), "_change_type = 'delete'"),
     }[writer]
     return rows, dict(zip(("effective_at", "sequence_by", "delete_when"), expected, strict=True))
 
 
-@pytest.mark.parametrize("writer", ["Debezium", "DMS", "GoldenGate", "Delta"])
+@pytest.mark.parametrize("writer", ["Debezium", "DMS", "Delta"])
 def test_flat_rows(tmp_path: Path, writer: str) -> None:
     rows, expected = flat(writer)
     path = write(rows, tmp_path / "customers.json")
@@ -226,19 +223,6 @@ def _with_times(row: Mapping[str, Any] | None, types: Mapping[str, str]) -> dict
         n: dt.datetime.fromisoformat(v) if types.get(n) == "TIMESTAMP" and isinstance(v, str) else v
         for n, v in (row or {}).items()
     }
-
-
-def test_goldengate_with_before_and_after(tmp_path: Path) -> None:
-    rows = [
-        {"table": "T", "op_type": "I", "op_ts": str(hour(1)), "pos": "01", "after": ANN},
-        {"table": "T", "op_type": "U", "op_ts": str(hour(2)), "pos": "02", "before": ANN, "after": ANNA},
-        {"table": "T", "op_type": "D", "op_ts": str(hour(3)), "pos": "03", "before": ANNA},
-    ]
-    spec, _ = draft(write(rows, tmp_path / "customers.json"), "id")
-    types = spec.source.columns
-    assert play(spec, types, [_with_times(row, types) for row in rows], HISTORY) == [
-        (1, "Ann", hour(1), hour(2)), (1, "Anna", hour(2), hour(3)),
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("given", [None, "at"])
