@@ -17,7 +17,7 @@ INPUTS ?= 100000
 TIMES ?= 10
 BATCHES ?= 200
 
-.PHONY: help demo demo-visitor demo-sales test verify nightly lint types imports unit spark installed budget slow sqlfluff dist seeds fuzz fuzz-specs crash writers lowest matrix orchestrators bench docs test-docs site pins format clean
+.PHONY: help demo demo-visitor demo-sales test verify nightly lint types imports unit spark installed budget slow sqlfluff dist seeds fuzz fuzz-specs crash writers lowest matrix orchestrators bench docs test-docs site format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
@@ -41,7 +41,6 @@ help:
 	@echo "make matrix  the core of the tests on Spark 3.5, 4.0, 4.1 and 4.2 and the pairs of Fabric and EMR, each in an environment of its own (45 minutes)"
 	@echo "make orchestrators  the examples for Airflow and Dagster, each in an environment of its own"
 	@echo "make docs    fills the pages: files, options, and what their commands print (on Spark)"
-	@echo "make pins    the versions and hashes that the GitHub Action installs, as the index has them today"
 	@echo "make bench   measurements, side by side in one run (over an hour on 2 cores); PARTS='history replay' chooses some"
 
 $(BIN)/python:
@@ -203,17 +202,6 @@ test-docs: $(READY)
 site: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "site: .build/site/index.html"
-
-# uv resolves for every Python and system at once, which pip cannot.
-PINS := integrations/github/requirements.txt
-
-pins:
-	$(PYTHON) -m venv --clear .build/pins
-	.build/pins/bin/python -m pip install --quiet --disable-pip-version-check uv
-	@echo '# What action.yml installs, and hatchling, which builds scdgen; `make pins` writes it again.' > $(PINS)
-	grep -o 'hatchling>=[0-9.]*' pyproject.toml | head -1 | .build/pins/bin/uv pip compile --quiet --universal \
-		--python-version 3.10 --generate-hashes --no-header --no-emit-index-url --extra test pyproject.toml - \
-		>> $(PINS)
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -100,8 +100,14 @@ def test_other_yaml_in_pages_is_valid() -> None:
     calls = {name: [step["run"] for step in job["steps"] if "run" in step][-1] for name, job in jobs.items()}
     assert "--out plan.json" in calls["plan"] and calls["run"].startswith("scdgen run --plan plan.json ")
     assert jobs["run"]["needs"] == "plan"
+    jobs = YAML(typ="safe", pure=True).load(written["docs/how-to/ci.md", ".github/workflows/scdgen.yml"])["jobs"]
+    for call in (step["run"] for step in jobs["specs"]["steps"] if "run" in step):
+        program, *words = shlex.split(call)
+        if program == "scdgen":
+            assert words[0] == "--no-config"
+            _parse(words[1:])
     names = {
-        "docs/how-to/ci.md .github/workflows/scdgen.yml",  # tests/unit/test_github_action.py
+        "docs/how-to/ci.md .github/workflows/scdgen.yml",
         "docs/how-to/ci.md .github/workflows/nightly.yml",
         "docs/how-to/ci.md .pre-commit-config.yaml",
         "docs/tutorial.md databricks.yml",
