@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from scdgen.engine.engine import FILE
 from scdgen.engine.footer import read_footer
@@ -35,20 +35,6 @@ from scdgen.run.results import RunResult
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-
-
-class BatchRunner(Protocol):
-    """The interface of :class:`scdgen.run.runner.Runner` that a stream needs."""
-
-    def run_once(
-        self,
-        spec: Spec,
-        source: DataFrame | None,
-        params: Mapping[str, object] | None,
-        application: str,
-        batch: int,
-    ) -> RunResult:
-        """Merge, unless the table has already committed this batch of this application."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +67,8 @@ class MicroBatch:
     """The specs to run, in the order of their dependencies."""
     fed: tuple[Spec, ...]
     """The specs that read the batch; the others read the sources that they name."""
-    runner: Callable[[SparkSession], BatchRunner]
-    """Creates the runner for the session of a batch."""
+    runner: Callable[[SparkSession], Any]
+    """Creates the :class:`~scdgen.run.runner.Runner` for the session of a batch."""
     checkpoint: str
     """The folder with the checkpoint of the stream."""
     params: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
@@ -149,7 +135,7 @@ def read_application_id(spark: SparkSession, checkpoint: str) -> str:
 
 def build_micro_batch(
     specs: Sequence[Spec],
-    runner: Callable[[SparkSession], BatchRunner],
+    runner: Callable[[SparkSession], Any],
     checkpoint: str | None = None,
     params: Mapping[str, object] | None = None,
     report: Callable[[BatchResult], None] | None = None,
