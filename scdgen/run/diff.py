@@ -91,7 +91,7 @@ class DiffFilter:
         return query
 
     def list_given(self, spec: Spec) -> list[Given]:
-        """The given values, for :meth:`Tables.require_valid`."""
+        """The given values, for :meth:`SparkTables.require_valid`."""
         times, kind = {"--from": self.from_time, "--to": self.to_time}, spec.history.type.upper()
         given: list[Given] = [(name, str(time), kind) for name, time in times.items() if time is not None]
         known = {"--known-from": self.known_from, "--known-to": self.known_to}

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scdgen import sql
 from scdgen.compile.queries import Show, given_query, versions_query
@@ -31,10 +31,16 @@ from scdgen.sql.literal import find_form
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from scdgen.run.local import LocalRows, LocalTables
+
 UNTIL, OPEN = "_scd_until", "_scd_open"
 
 Given = tuple[str, str, str]
 """A value that the caller gives: what it is passed as, its text, its type."""
+Tables: TypeAlias = "SparkTables | LocalTables"
+"""Tables of a session, or of the embedded warehouse, which need no Spark."""
+Rows: TypeAlias = "SparkRows | LocalRows"
+"""The rows of a query."""
 
 # Spark infers constraints for each combination of columns. With 18 columns and unchanged: keep, a filter by time takes
 # many minutes to plan with them, and half a second without.
@@ -73,7 +79,7 @@ class VersionFilter:
         return query
 
     def list_given(self, spec: Spec) -> list[Given]:
-        """The given values, for :meth:`Tables.require_valid`."""
+        """The given values, for :meth:`SparkTables.require_valid`."""
         kinds: dict[str, tuple[object, str]] = {
             "--as-of": (self.as_of, spec.history.type.upper()), "--known-at": (self.known_at, "TIMESTAMP")
         }  # fmt: skip
@@ -110,47 +116,6 @@ class VersionRows:
         return [tuple(row[name] for name in self.columns) for row in self.rows]
 
 
-class Rows(Protocol):
-    """The rows of a query."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of all columns."""
-
-    def read(self, limit: int = 0) -> list[dict[str, Any]]:
-        """Read up to ``limit`` rows (0: all), with values as :class:`VersionRows` has them."""
-
-    def count_by(self, column: str) -> Mapping[str, int]:
-        """Count the rows per value of a column."""
-
-
-class Tables(Protocol):
-    """Reads tables: with Spark, or those of the embedded warehouse without it."""
-
-    def reading(self, spec: Spec) -> AbstractContextManager[Spec]:
-        """Give the spec with the time zone of its table, in which this block reads and writes times as text.
-
-        Raises :class:`DataError` if the table does not exist, and translates errors raised in the block.
-        """
-
-    def require_valid(self, given: Sequence[Given], ordered: bool = False) -> list[str]:
-        """Convert the texts of ``given``, (option, text, type) each, to their types, and return the values as text.
-
-        Raises :class:`UsageError` if one does not convert, and with ``ordered`` also if the second-last value is not
-        less than the last one. Call it before the query: depending on the ANSI mode, the CAST in the query would fail
-        or return NULL.
-        """
-
-    def select(self, spec: Spec, query: Facts, more: Mapping[str, str]) -> Rows:
-        """Prepare a query, with ``more`` expressions over its table ``t``: name -> text."""
-
-    def read_columns(self, spec: Spec, version: int) -> list[str]:
-        """Read the names of the columns that the table had in a version."""
-
-    def read_log(self, spec: Spec, limit: int | None = None) -> list[Commit]:
-        """Read the versions that are still in the table's log, newest first."""
-
-
 class SparkTables:
     """The tables of a session."""
 
@@ -159,7 +124,10 @@ class SparkTables:
 
     @contextmanager
     def reading(self, spec: Spec) -> Iterator[Spec]:
-        """Give the spec with the time zone of its table, which the session has in this block."""
+        """Give the spec with the time zone of its table, in which this block reads and writes times as text.
+
+        Raises :class:`DataError` if the table does not exist, and translates errors raised in the block.
+        """
         engine = self._engine
         with engine.translated(spec), table_zone(engine, spec) as zoned, set_while(self._spark, _QUICK_PLAN):
             require_table(self._spark, spec)
@@ -173,7 +141,12 @@ class SparkTables:
                 raise missing_column(spec.target, name, names) from error
 
     def require_valid(self, given: Sequence[Given], ordered: bool = False) -> list[str]:
-        """See :meth:`Tables.require_valid`."""
+        """Convert the texts of ``given`` to their types, and return the values as text.
+
+        Raises :class:`UsageError` if one does not convert, and with ``ordered`` also if the second-last value is not
+        less than the last one. Call it before the query: depending on the ANSI mode, the CAST in the query would fail
+        or return NULL.
+        """
         if not given:
             return []
         require_forms(given)  # Spark's CAST also reads years after 9999
@@ -236,7 +209,7 @@ def require_table(spark: SparkSession, spec: Spec) -> None:
 
 
 def list_keys(spec: Spec, keys: Mapping[str, object]) -> list[Given]:
-    """(option, text, type) of each key, for :meth:`Tables.require_valid`."""
+    """(option, text, type) of each key, for :meth:`SparkTables.require_valid`."""
     return [(f"--key {name}", str(value), spec.columns[name].type) for name, value in keys.items()]
 
 
@@ -250,7 +223,7 @@ def resolve_word(given: object, value: str) -> object:
 
 
 def require_forms(given: Sequence[Given]) -> None:
-    """Raise the :class:`UsageError` of :meth:`Tables.require_valid` for texts that are no values of their types."""
+    """Raise the error of :meth:`SparkTables.require_valid` for texts that are no values of their types."""
     for name, text, kind in given:
         if find_form(text, kind):
             raise _invalid(name, text, kind)

@@ -144,4 +144,4 @@ def test_param_chooses_a_date(spec: Spec) -> None:
 
 def test_stream_is_refused(spec: Spec) -> None:
     with pytest.raises(UsageError, match=r"snapshot\.each needs all rows of a date.*use `scdgen run`"):
-        build_micro_batch([spec], lambda _: None, "c")  # type: ignore[arg-type, return-value]
+        build_micro_batch([spec], lambda _: None, "c")

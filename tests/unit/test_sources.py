@@ -320,6 +320,6 @@ def test_joined_tables_are_filled_in_for_each_feed(tmp_path: Path) -> None:
 
 def test_stream_has_the_checkpoint_of_its_feed() -> None:
     spec = spec_of()
-    assert build_micro_batch([spec], lambda _: None).checkpoint == "checkpoints/customer"  # type: ignore[arg-type,return-value]
+    assert build_micro_batch([spec], lambda _: None).checkpoint == "checkpoints/customer"
     with pytest.raises(UsageError, match="feed: versions needs all rows of a key"):
-        build_micro_batch([spec.for_feed("fixes")], lambda _: None)  # type: ignore[arg-type,return-value]
+        build_micro_batch([spec.for_feed("fixes")], lambda _: None)
