@@ -358,7 +358,7 @@ def _joined_columns(spec: Spec) -> Iterator[tuple[tuple[str, ...], set[str]]]:
     """Yield (table in parts, its columns that the spec reads, in lower case) for each table of a join."""
     of_source = [found.fragment for found in sql_texts(spec) if found.option.over is Rows.SOURCE]
     for alias, joined in spec.source.join.items():
-        columns = {name.lower() for name in [*joined.keys.values(), *joined.on]}
+        columns = {name.lower() for name in [*joined.keys.values(), *joined.on, joined.surrogate_key] if name}
         of_rows = [found.text for found in sql_texts(joined) if found.option.over is Rows.JOINED]
         for read in map(sql.expression, [*of_rows, joined.start, joined.end]):
             columns |= {parts[-1] if parts[0] == alias.lower() else parts[0] for parts in read.names}

@@ -8,6 +8,7 @@ from scdgen import sql
 from scdgen.facts.base import Facts, Head
 from scdgen.facts.columns import cast
 from scdgen.facts.history import Times
+from scdgen.facts.join import JoinedTable
 from scdgen.facts.recorded import Recorded, rows_of_now
 from scdgen.facts.row_rules import Environment
 from scdgen.model.spec import Spec
@@ -23,7 +24,7 @@ class Check:
     """The form of its query: ``rows``, ``repeated`` or ``neighbours``.
 
     These are rows that meet the condition, groups of ``columns`` with more than one row, and versions that meet it next
-    to the following one of their key. ``recorded`` is for rows that meet it next to the one that superseded them.
+    to the following one of their key. ``apart`` is for a query of its own, the macro of this name.
     """
     why: str
     """What holds if it passes, as a comment in checks.sql."""
@@ -130,8 +131,17 @@ VERSION_CHECKS = (
         ),
     ),
     Check(
+        "parent_covers",
+        "apart",
+        why="a version lies within the version of the parent whose surrogate key it has.",
+        hint=(
+            "usually the parent has changed since the last run; run the spec, with changed_since early enough for "
+            "late rows"
+        ),
+    ),
+    Check(
         "recorded_order",
-        "recorded",
+        "apart",
         why="rows of one key and start were held one after the other, and a row that is superseded is not current.",
         hint=(
             "usually rows that something else than a run has changed; end each at the recorded time of the next one, "
@@ -170,6 +180,10 @@ class Checks(Facts, template="checks.sql.j2"):
     """The column with the hash of a version; ``None`` without one."""
     row_hash: str | None = None
     """The expression for that hash; ``None`` without the column."""
+    parents: tuple[tuple[str, JoinedTable], ...] = ()
+    """The columns with the surrogate key of a parent's version, and the parent."""
+    deleted: str | None = None
+    """The column that flags the version of a delete; ``None`` without one."""
     recorded: Recorded | None = None
     """The columns of ``history.recorded``; ``None`` without them."""
     environment: Environment | None = None

@@ -44,6 +44,8 @@ class JoinedTable:
     """Whether there is no row without one of it."""
     pointers: tuple[str, ...] = ()
     """Of a parent, what its keys are equal to: expressions over the last table of ``path``."""
+    surrogate_key: str | None = None
+    """The quoted column with the surrogate key of a version; ``None`` if it is not known."""
     path: tuple[JoinedTable, ...] = ()
     """Of a parent, the tables that lead to it: the first has the keys of the spec, and each points to the next."""
     refusals: tuple[str, ...] = ()
@@ -132,6 +134,14 @@ class Join:
         """Return the tables with versions that other tables point to."""
         return tuple(table for table in self.tables if table.has_history and table.path)
 
+    def named_by(self, spec: Spec) -> tuple[tuple[str, JoinedTable], ...]:
+        """Return the columns that name the version of a parent which holds in each version, and the parent."""
+        if spec.deletes == "ignore":  # then a version goes on where the first table has a gap
+            return ()
+        known = {f"{t.alias}.{t.surrogate_key}".lower(): t for t in self.parents if t.surrogate_key}
+        texts = {name: sql.expression(spec.column_source(name)).text.lower() for name in spec.tracked}
+        return tuple((sql.quote(name), known[text]) for name, text in texts.items() if text in known)
+
     @property
     def exists(self) -> str:
         """Return the condition that a span is a row: each table that it needs has a version."""
@@ -163,6 +173,7 @@ def _table(spec: Spec, of_spec: Times, alias: str, joined: Given, before: dict[s
         named=any((alias.lower(),) == name[:-1] for text in texts for name in sql.expression(text).names),
         has_history=joined.history is None,
         required=joined.required,
+        surrogate_key=sql.quote(joined.surrogate_key) if joined.surrogate_key else None,
         pointers=tuple(read.text for read in pointers),
         path=(*child.path, child) if child else (),
     )

@@ -55,6 +55,7 @@ def _same_times(spec: Spec, owner: Spec) -> bool:
 def _filled(joined: JoinedTable, owner: Spec) -> JoinedTable:
     history, start, end = owner.history, sql.quote(owner.history.valid_from), sql.quote(owner.history.valid_to)
     known: dict[str, object] = {"valid_from": start, "valid_to": end, "open_end": history.open_end, "gap": history.gap}
+    known |= {"surrogate_key": dict(owner.history_columns).get("surrogate_key")} if joined.on else {}
     if history.open_end == "last_run":  # only the flag tells the open version
         flag = history.is_current
         assert flag is not None

@@ -259,10 +259,12 @@ def _pointers(spec: Spec, alias: str, joined: JoinedTable) -> Found:
         for name in filter(lambda name: getattr(joined, name), first):
             yield (*place, name), f"{name}: not for the first table, {first[name]}"
         return
+    if joined.surrogate_key and not joined.on:
+        yield (*place, "surrogate_key"), "surrogate_key: goes with on, to check versions by it; remove it"
     if joined.on and joined.keys:
         yield (*place, "on"), "on: keys and on exclude each other; remove one"
     if joined.history:
-        for name in ("valid_from", "valid_to", "open_end", "gap"):
+        for name in ("valid_from", "valid_to", "open_end", "gap", "surrogate_key"):
             if getattr(joined, name) is not None:
                 yield (*place, name), f"{name}: not with history: none, where a row holds at all times; remove one"
     read = {column: sql.expression(text) for column, text in joined.on.items()}

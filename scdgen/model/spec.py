@@ -189,6 +189,11 @@ class JoinedTable(Model):
     required: Annotated[bool, Option(in_json="if_set")] = Field(
         default=False, description="Whether times without a version of the table are a gap, as those of the first one."
     )
+    surrogate_key: Annotated[Name | None, Option(in_json="if_set")] = Field(
+        default=None,
+        description="The column with the surrogate key of a version; by default as in the spec of the table. Where a "
+        "column of this spec is it, a check finds versions that are not within the one that they name.",
+    )
     history: Annotated[Literal["none"] | None, Option(in_json="if_set")] = Field(
         default=None, description="`none`: the table has one row per key, which holds at all times."
     )
@@ -223,7 +228,8 @@ class JoinedTable(Model):
     @property
     def options(self) -> dict[str, object]:
         """Return all options by name, with the default times of a version filled in."""
-        return {**self.model_dump(), "valid_from": self.start, "valid_to": self.end}
+        times = {} if self.history else {"valid_from": self.start, "valid_to": self.end}
+        return {**self.model_dump(), **times}
 
 
 _OF_PATH = Option(refused=(only_with("path", "'path:' only; remove it or read a path"),))
@@ -267,8 +273,8 @@ class Source(Model):
         ),
     ] = Field(
         default=None,
-        description="For `join`: only keys of which a version starts or ends at this time or later are read; all keys "
-        "if it is NULL.",
+        description="For `join`: only keys of which a version starts or ends at this time or later are read, or that "
+        "point, by any version, to a parent with one; all keys if it is NULL.",
     )
     feed: Literal["changes", "snapshot", "versions"] = Field(
         default="changes",

@@ -298,6 +298,8 @@ class Scd2(Pattern):
         nulls = "no column that every version must have is NULL." if needed else "no key and no start is NULL."
         known = {check.name: check for check in VERSION_CHECKS}
         contiguous = known["contiguous"]
+        join = source.rows.join
+        parents = join.named_by(spec) if join and not spec.sources else ()
         if may_delete:
             contiguous = replace(contiguous, why="a version ends where the next begins, unless a delete closed it.")
         listed = [
@@ -315,6 +317,7 @@ class Scd2(Pattern):
             else None,
             replace(KEY_NOT_NULL, why=nulls),
             known["hash_matches"] if "row_hash" in columns else None,
+            known["parent_covers"] if parents else None,
             known["recorded_order"] if spec.recorded else None,
         ]
         return Checks(
@@ -333,6 +336,8 @@ class Scd2(Pattern):
             flag=columns.get("is_current"),
             hash_column=columns.get("row_hash"),
             row_hash=history.row_hash if "row_hash" in columns else None,
+            parents=parents,
+            deleted=columns.get("deleted"),
             recorded=source.session.recorded,
         )
 

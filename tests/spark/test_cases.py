@@ -39,8 +39,8 @@ VERIFIED = (
     "first_row_conflicts", "form_bigint", "inferred_member_and_late_change", "inferred_members_and_snapshots",
     "join_of_two", "join_since", "join_with_the_unknown_member", "lookups", "lookups_fold", "lookups_of_two_keys",
     "maps_without_an_order", "marked_by_two_feeds", "marked_in_partitions",
-    "marked_snapshot", "parents", "parents_by_two_keys", "parents_of_parents", "parents_since",
-    "partial_rows_with_nulls_and_compare", "recorded_changes",
+    "marked_snapshot", "parents", "parents_by_two_keys", "parents_kept", "parents_of_parents",
+    "parents_since", "partial_rows_with_nulls_and_compare", "recorded_changes",
     "recorded_lookups", "recorded_members", "recorded_sequence", "recorded_snapshot", "recorded_story",
     "recorded_versions", "redelivered_to_one_row_in_columns", "without_times",
 )  # fmt: skip

@@ -125,6 +125,78 @@ def test_times_of_another_type_can_be_converted(tmp_path: Path) -> None:
     assert "CAST(timestamp_seconds(begins) AS TIMESTAMP) AS _scd_from" in render(spec).merge
 
 
+ACCOUNT = """
+target: crm.account_wide
+pattern: scd2
+source:
+  feed: versions
+  join:
+    account: {table: raw.account, keys: {id: id}}
+    a: {table: crm.address, on: {customer_id: account.owner}}
+    b: {table: crm.branch, on: {id: "coalesce(a.branch, account.branch)"}, history: none}
+keys: [id]
+columns: {id: {type: int, from: account.id}, city: {type: string, from: a.city}, branch: {type: string, from: b.name}}
+"""
+BRANCH = """
+target: crm.branch
+pattern: scd1
+source: {table: raw.branch, effective_at: at, delete_when: gone}
+keys: [id]
+columns: {id: int, name: string}
+updated_at: at
+on_delete: mark
+deleted: is_closed
+"""
+POINTED = ACCOUNT.replace('"coalesce(a.branch, account.branch)"', "a.branch")
+
+
+def test_specs_of_parents_say_how_they_are_stored(tmp_path: Path) -> None:
+    address = ADDRESS.replace("deleted: is_deleted}", "surrogate_key: sk, deleted: is_deleted}")
+    folder = written(tmp_path, wide=POINTED, address=address, branch=BRANCH)
+    spec = load_spec(folder / "wide.yml")
+    a, b = spec.source.join["a"], spec.source.join["b"]
+    assert (a.start, a.gap, a.surrogate_key, a.where) == ("begins", "1 day", "sk", "is_deleted = FALSE")
+    assert (b.valid_from, b.gap, b.surrogate_key, b.where) == (None, None, None, "is_closed = FALSE")
+    found = steps(load_specs([folder]))
+    assert [step.spec.target for step in found] == ["crm.address", "crm.branch", "crm.account_wide"]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "says"),
+    [
+        ("history: none", "where: id > 0",
+         "9:9: table: crm.branch is scd1 in HERE/branch.yml, which keeps no versions; join a table of scd2, "
+         "or write history: none for its one row at all times"),
+        ("{id: a.branch}", "{id: a.branch, area: a.area}",
+         "9:28: on: must be over the keys of crm.branch, id; write an expression for each"),
+    ],
+)  # fmt: skip
+def test_parent_that_cannot_be_pointed_to(tmp_path: Path, right: str, wrong: str, says: str) -> None:
+    text = POINTED.replace(right, wrong)
+    with pytest.raises(SpecError) as refused:
+        load_spec(written(tmp_path, wide=text, address=ADDRESS, branch=BRANCH) / "wide.yml")
+    assert str(refused.value) == f"{tmp_path}/wide.yml:{says.replace('HERE', str(tmp_path))}"
+
+
+def test_lineage_names_what_points_to_a_parent() -> None:
+    found = lineage(load_spec_text(POINTED))
+    made = {made.name: ([item.name for item in made.of], [item.name for item in made.by]) for made in found.made}
+    assert made["city"] == (["crm.address.city"], [])
+    times = ["raw.account.valid_from", "raw.account.valid_to", "crm.address.valid_from", "crm.address.valid_to"]
+    assert made["valid_from"] == (times, []), "no time of the table without a history"
+    assert made["which rows are read"] == ([], ["raw.account.owner", "crm.address.branch"])
+
+
+def test_spec_json_has_what_points_to_a_parent() -> None:
+    spec = load_spec_text(POINTED)
+    text = to_json(spec)
+    join = json.loads(text)["source"]["join"]
+    assert join["account"].keys().isdisjoint({"on", "required", "history", "surrogate_key"})
+    assert (join["b"]["on"], join["b"]["history"]) == ({"id": "a.branch"}, "none") and "keys" not in join["b"]
+    again = from_json(text)
+    assert again is not None and render(again.placed_at("inline")) == render(spec)
+
+
 def test_joined_targets_run_first(tmp_path: Path) -> None:
     found = steps(load_specs([written(tmp_path, wide=WIDE, customer=CUSTOMER, address=ADDRESS)]))
     assert [step.spec.target for step in found] == ["crm.address", "crm.customer", "crm.wide"]
