@@ -1,0 +1,262 @@
+-- tpcdi.dim_account: Accounts, with a version for each version of their customer
+-- Joins the histories of several tables: a version holds from one change of any of them to the next.
+-- Tables: tpcdi.account, tpcdi.dim_customer, tpcdi.dim_broker.
+-- Stored versions: are removed if the source has no version with their start.
+-- Rows that change nothing: are versions: each row is one.
+-- Deletes: a gap between two rows is a delete.
+-- Stops if: a version has no key, no start or no time between its start and its end, two versions of a table are valid
+-- at a time and differ, or settings of the session would change the result.
+-- The same rows again: change nothing.
+-- Generated from specs/tpcdi/dim_account.yml. To change it, edit the spec and run `scdgen generate`.
+
+-- To run with another value, write it here. If the session has set since, leave out both statements.
+DECLARE OR REPLACE VARIABLE since DATE;
+
+SET VARIABLE since = CAST(NULL AS DATE);
+
+MERGE INTO tpcdi.dim_account AS t USING (
+    WITH account AS (
+        -- The versions of tpcdi.account, which decide which keys exist, and when.
+        SELECT
+            *,
+            CAST(account_id AS BIGINT) AS _scd_key_1,
+            CAST(effective_date AS DATE) AS _scd_from,
+            NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_until
+        FROM tpcdi.account
+    ),
+    customer AS (
+        -- The versions of tpcdi.dim_customer, to which account points.
+        SELECT
+            *,
+            CASE
+                WHEN customer_id IS NULL
+                    THEN RAISE_ERROR('[SCDGEN_NULL_KEY] tpcdi.dim_account: a joined version has no key: '
+                        || TO_JSON(STRUCT('customer' AS _scd_table, customer_id, effective_date, end_date)))
+                WHEN CAST(effective_date AS DATE) IS NULL
+                    THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_account: a joined version has no start: '
+                        || TO_JSON(STRUCT('customer' AS _scd_table, customer_id, effective_date, end_date)))
+                WHEN NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31')
+                    <= CAST(effective_date AS DATE)
+                    THEN RAISE_ERROR(
+                        '[SCDGEN_END_BEFORE_START] tpcdi.dim_account: a joined version does not end after its start: '
+                            || TO_JSON(STRUCT('customer' AS _scd_table, customer_id, effective_date, end_date))
+                    )
+                ELSE customer_id
+            END AS _scd_key_1,
+            CAST(effective_date AS DATE) AS _scd_from,
+            NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_until
+        FROM tpcdi.dim_customer
+    ),
+    broker AS (
+        -- The versions of tpcdi.dim_broker, to which account points.
+        SELECT
+            *,
+            CASE
+                WHEN broker_id IS NULL
+                    THEN RAISE_ERROR('[SCDGEN_NULL_KEY] tpcdi.dim_account: a joined version has no key: '
+                        || TO_JSON(STRUCT('broker' AS _scd_table, broker_id, effective_date, end_date)))
+                WHEN CAST(effective_date AS DATE) IS NULL
+                    THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_account: a joined version has no start: '
+                        || TO_JSON(STRUCT('broker' AS _scd_table, broker_id, effective_date, end_date)))
+                WHEN NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31')
+                    <= CAST(effective_date AS DATE)
+                    THEN RAISE_ERROR(
+                        '[SCDGEN_END_BEFORE_START] tpcdi.dim_account: a joined version does not end after its start: '
+                            || TO_JSON(STRUCT('broker' AS _scd_table, broker_id, effective_date, end_date))
+                    )
+                ELSE broker_id
+            END AS _scd_key_1,
+            CAST(effective_date AS DATE) AS _scd_from,
+            NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_until
+        FROM tpcdi.dim_broker
+    ),
+    periods AS (
+        -- The key and the period of each of these versions.
+        SELECT 'account' AS _scd_table, _scd_key_1 AS account_id, _scd_from, _scd_until
+        FROM account
+    ),
+    changed AS (
+        -- Keys with a version that starts or ends at or after source.changed_since.
+        -- So are those that point, in any of their versions, to a parent with one.
+        SELECT DISTINCT account_id
+        FROM (
+            SELECT account_id, _scd_from, _scd_until
+            FROM periods
+            UNION ALL
+            SELECT account._scd_key_1, customer._scd_from, customer._scd_until
+            FROM customer
+            INNER JOIN account ON account.customer_id = customer._scd_key_1
+            UNION ALL
+            SELECT account._scd_key_1, broker._scd_from, broker._scd_until
+            FROM broker
+            INNER JOIN account ON account.broker_id = broker._scd_key_1
+        )
+        WHERE _scd_from >= session.since OR _scd_until >= session.since
+    ),
+    pointed AS (
+        -- These, and while a version points to a parent, each period in which one of the parent holds.
+        SELECT *
+        FROM periods
+        UNION ALL
+        SELECT
+            'customer' AS _scd_table,
+            account._scd_key_1 AS account_id,
+            GREATEST(account._scd_from, customer._scd_from) AS _scd_from,
+            LEAST(account._scd_until, customer._scd_until) AS _scd_until
+        FROM account
+        INNER JOIN customer
+            ON account.customer_id = customer._scd_key_1
+                AND COALESCE(
+                    GREATEST(account._scd_from, customer._scd_from) < LEAST(account._scd_until, customer._scd_until),
+                    TRUE
+                )
+        UNION ALL
+        SELECT
+            'broker' AS _scd_table,
+            account._scd_key_1 AS account_id,
+            GREATEST(account._scd_from, broker._scd_from) AS _scd_from,
+            LEAST(account._scd_until, broker._scd_until) AS _scd_until
+        FROM account
+        INNER JOIN broker
+            ON account.broker_id = broker._scd_key_1
+                AND COALESCE(
+                    GREATEST(account._scd_from, broker._scd_from) < LEAST(account._scd_until, broker._scd_until),
+                    TRUE
+                )
+    ),
+    boundaries AS (
+        -- Each start and each end of a version.
+        -- A version that breaks a rule stops the statement, as does a session that would read values differently.
+        SELECT account_id, _scd_at
+        FROM (
+            SELECT *
+            FROM pointed AS p
+            WHERE session.since IS NULL
+                OR EXISTS (SELECT * FROM changed AS c WHERE p.account_id IS NOT DISTINCT FROM c.account_id)
+        )
+            LATERAL VIEW EXPLODE(ARRAY(_scd_from, _scd_until)) b AS _scd_at
+        WHERE CASE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] tpcdi.dim_account: needs ANSI mode')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] tpcdi.dim_account: run SET TIME ZONE \'UTC\' first')
+            WHEN account_id IS NULL
+                THEN RAISE_ERROR('[SCDGEN_NULL_KEY] tpcdi.dim_account: a joined version has no key: '
+                    || TO_JSON(STRUCT(account_id, _scd_table, _scd_from, _scd_until)))
+            WHEN _scd_from IS NULL
+                THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_account: a joined version has no start: '
+                    || TO_JSON(STRUCT(account_id, _scd_table, _scd_from, _scd_until)))
+            WHEN _scd_until <= _scd_from
+                THEN RAISE_ERROR(
+                    '[SCDGEN_END_BEFORE_START] tpcdi.dim_account: a joined version does not end after its start: '
+                        || TO_JSON(STRUCT(account_id, _scd_table, _scd_from, _scd_until))
+                )
+            ELSE _scd_at IS NOT NULL
+        END
+        DISTRIBUTE BY account_id -- one shuffle serves all steps until the versions
+    ),
+    spans AS (
+        -- From each boundary of a key to the next: no version of any table starts or ends in between.
+        SELECT account_id, _scd_at, LEAD(_scd_at) OVER (PARTITION BY account_id ORDER BY _scd_at) AS _scd_until
+        FROM boundaries
+        GROUP BY account_id, _scd_at
+    ),
+    source_rows AS (
+        -- Each span with the version of each table that is valid in it, with the target's column names and types.
+        -- Rows without a version of the first table are left out below: an INNER JOIN could drop a NULL key before its rule.
+        SELECT
+            spans.account_id,
+            STRUCT(
+                CAST(broker.sk_broker_id AS BIGINT) AS sk_broker_id,
+                CAST(customer.sk_customer_id AS BIGINT) AS sk_customer_id,
+                CAST(account.status AS STRING) AS status,
+                CAST(account.account_desc AS STRING) AS account_desc,
+                CAST(account.tax_status AS INT) AS tax_status
+            ) AS _scd_state,
+            STRUCT(CAST(greatest(account.batch_id, customer.batch_id) AS INT) AS batch_id) AS _scd_rest,
+            spans._scd_at,
+            spans._scd_until,
+            account._scd_from IS NOT NULL AS _scd_exists
+        FROM spans
+        LEFT JOIN account
+            ON spans.account_id = account._scd_key_1
+                AND spans._scd_at >= account._scd_from
+                AND (account._scd_until IS NULL OR spans._scd_at < account._scd_until)
+        LEFT JOIN customer
+            ON account.customer_id = customer._scd_key_1
+                AND spans._scd_at >= customer._scd_from
+                AND (customer._scd_until IS NULL OR spans._scd_at < customer._scd_until)
+        LEFT JOIN broker
+            ON account.broker_id = broker._scd_key_1
+                AND spans._scd_at >= broker._scd_from
+                AND (broker._scd_until IS NULL OR spans._scd_at < broker._scd_until)
+    ),
+    given AS (
+        -- One row per key and start: copies of a row count once. A row that breaks a rule stops the statement.
+        SELECT
+            account_id,
+            _scd_at,
+            MIN(_scd_until) AS _scd_until,
+            MIN(_scd_state) AS _scd_state,
+            MIN(_scd_rest) AS _scd_rest
+        FROM source_rows
+        GROUP BY account_id, _scd_at
+        HAVING CASE
+            WHEN NOT BOOL_OR(_scd_exists) THEN FALSE
+            WHEN _scd_at >= DATE '9999-12-31'
+                THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_account: a version starts or ends after the open end')
+            WHEN MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state) OR MIN(_scd_rest) IS DISTINCT FROM MAX(_scd_rest)
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.dim_account: two different rows of one key and time: '
+                    || TO_JSON(STRUCT(account_id, _scd_at)))
+            ELSE TRUE
+        END
+    ),
+    stored AS (
+        -- The stored versions of the changed keys of the first table.
+        SELECT
+            t.account_id,
+            t.effective_date AS _scd_at,
+            STRUCT(
+                STRUCT(t.sk_broker_id, t.sk_customer_id, t.status, t.account_desc, t.tax_status) AS _scd_state,
+                STRUCT(t.batch_id) AS _scd_rest,
+                NULLIF(t.end_date, DATE '9999-12-31') AS _scd_until
+            ) AS _scd_stored
+        FROM tpcdi.dim_account AS t
+        LEFT SEMI JOIN account AS g ON t.account_id = g._scd_key_1
+        WHERE session.since IS NULL OR EXISTS (SELECT * FROM changed AS c WHERE t.account_id = c.account_id)
+    )
+    -- What differs from what is stored.
+    SELECT
+        account_id,
+        _scd_state.*,
+        _scd_rest.*,
+        XXHASH64(TO_JSON(ARRAY(CAST(account_id AS STRING), CAST(_scd_at AS STRING)))) AS sk_account_id,
+        _scd_at AS effective_date,
+        COALESCE(_scd_until, DATE '9999-12-31') AS end_date,
+        _scd_until IS NULL AS is_current,
+        _scd_state IS NOT NULL AS _scd_opens
+    FROM given
+    FULL OUTER JOIN stored USING (account_id, _scd_at)
+    WHERE _scd_stored
+        IS DISTINCT FROM CASE WHEN _scd_state IS NOT NULL THEN STRUCT(_scd_state, _scd_rest, _scd_until) END
+) AS s
+    -- A key and a start identify a version.
+    ON t.account_id = s.account_id AND t.effective_date = s.effective_date
+-- The source has no version with this start.
+WHEN MATCHED AND NOT s._scd_opens THEN DELETE
+-- A stored version whose end or values change; both are written.
+WHEN MATCHED THEN
+    UPDATE SET
+        sk_broker_id = s.sk_broker_id, sk_customer_id = s.sk_customer_id, status = s.status,
+        account_desc = s.account_desc, tax_status = s.tax_status, batch_id = s.batch_id, end_date = s.end_date,
+        is_current = s.is_current
+-- A version that is not stored yet.
+WHEN NOT MATCHED THEN
+    INSERT (
+        account_id, sk_broker_id, sk_customer_id, status, account_desc, tax_status, batch_id, sk_account_id,
+        effective_date, end_date, is_current
+    )
+    VALUES (
+        s.account_id, s.sk_broker_id, s.sk_customer_id, s.status, s.account_desc, s.tax_status, s.batch_id,
+        s.sk_account_id, s.effective_date, s.end_date, s.is_current
+    );

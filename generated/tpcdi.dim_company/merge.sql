@@ -1,0 +1,163 @@
+-- tpcdi.dim_company: Companies, a version per day with a record of FINWIRE
+-- Merges a batch of changes into the history of their keys; other keys stay as they are.
+-- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
+-- Rows that change nothing: are versions: each change is one.
+-- Deletes: the source has none.
+-- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, rows of one key, time and sequence differ, an
+-- earlier row arrives during the run, or settings of the session would change the result.
+-- The same rows again: change nothing.
+-- Generated from specs/tpcdi/dim_company.yml. To change it, edit the spec and run `scdgen generate`.
+
+-- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
+DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
+
+SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(day AS DATE)) FROM tpcdi_raw.finwire_cmp);
+
+MERGE INTO tpcdi.dim_company AS t USING (
+    WITH source_rows AS (
+        -- The source's rows, with the target's column names and types.
+        SELECT
+            CAST(company_id AS BIGINT) AS company_id,
+            STRUCT(
+                CAST(status AS STRING) AS status,
+                CAST(name AS STRING) AS name,
+                CAST(industry AS STRING) AS industry,
+                CAST(sp_rating AS STRING) AS sp_rating,
+                CAST(is_low_grade AS BOOLEAN) AS is_low_grade,
+                CAST(ceo AS STRING) AS ceo,
+                CAST(address_line1 AS STRING) AS address_line1,
+                CAST(address_line2 AS STRING) AS address_line2,
+                CAST(postal_code AS STRING) AS postal_code,
+                CAST(city AS STRING) AS city,
+                CAST(state_prov AS STRING) AS state_prov,
+                CAST(country AS STRING) AS country,
+                CAST(description AS STRING) AS description,
+                CAST(founding_date AS DATE) AS founding_date
+            ) AS _scd_state,
+            STRUCT(CAST(1 AS INT) AS batch_id) AS _scd_rest,
+            CAST(day AS DATE) AS _scd_at,
+            pts AS _scd_sequence_1
+        FROM tpcdi_raw.finwire_cmp
+    ),
+    ranked AS (
+        -- At one key and time the greatest pts wins.
+        SELECT *, RANK() OVER (PARTITION BY company_id, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_place
+        FROM source_rows
+    ),
+    changes AS (
+        -- One row per key and time, of those with the greatest pts. A row that breaks a rule stops the statement.
+        SELECT
+            company_id,
+            _scd_at,
+            MIN(_scd_state) FILTER (WHERE _scd_place = 1) AS _scd_state,
+            MIN(_scd_rest) FILTER (WHERE _scd_place = 1) AS _scd_rest
+        FROM ranked
+        GROUP BY company_id, _scd_at
+        HAVING CASE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] tpcdi.dim_company: needs ANSI mode')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] tpcdi.dim_company: run SET TIME ZONE \'UTC\' first')
+            WHEN company_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] tpcdi.dim_company: company_id is NULL')
+            WHEN BOOL_OR(
+                YEAR(LEAST(_scd_at, _scd_state.founding_date)) < 1
+                    OR YEAR(GREATEST(_scd_at, _scd_state.founding_date)) > 9999
+            )
+                THEN RAISE_ERROR('[SCDGEN_YEAR] tpcdi.dim_company: a time is not in the years 1 to 9999')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_company: day is NULL')
+            WHEN _scd_at >= DATE '9999-12-31'
+                THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_company: day is not before the open end')
+            WHEN MIN(_scd_state) FILTER (WHERE _scd_place = 1)
+                IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_place = 1)
+                OR MIN(_scd_rest) FILTER (WHERE _scd_place = 1)
+                    IS DISTINCT FROM MAX(_scd_rest) FILTER (WHERE _scd_place = 1)
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.dim_company: two different rows of one key and time: '
+                    || TO_JSON(STRUCT(company_id, _scd_at)))
+            WHEN _scd_at >= _scd_batch_from THEN TRUE
+            ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] tpcdi.dim_company: the source changed during the run')
+        END
+    ),
+    stored AS (
+        -- The versions that a change can affect. Delta skips files by _scd_batch_from, a constant.
+        SELECT
+            t.company_id,
+            t.effective_date AS _scd_from,
+            NULLIF(t.end_date, DATE '9999-12-31') AS _scd_until,
+            STRUCT(
+                t.status, t.name, t.industry, t.sp_rating, t.is_low_grade, t.ceo, t.address_line1, t.address_line2,
+                t.postal_code, t.city, t.state_prov, t.country, t.description, t.founding_date
+            ) AS _scd_state,
+            STRUCT(t.batch_id) AS _scd_rest
+        FROM tpcdi.dim_company AS t
+        LEFT SEMI JOIN changes AS c ON t.company_id = c.company_id AND t.end_date >= c._scd_at
+        WHERE t.end_date >= _scd_batch_from
+    ),
+    events AS (
+        -- The state of a key from a time on, NULL for none: a change (rank 1), or a start (2) or end (3) of a version.
+        SELECT company_id, _scd_at, _scd_state, _scd_rest, NULL AS _scd_stored, 1 AS _scd_rank
+        FROM changes
+        UNION ALL
+        SELECT v.company_id, e._scd_at, e._scd_state, e._scd_rest, e._scd_stored, e._scd_rank
+        FROM stored AS v
+            LATERAL VIEW STACK(2,
+                v._scd_from, v._scd_state, v._scd_rest, STRUCT(v._scd_state, v._scd_rest, v._scd_until), 2,
+                v._scd_until, NULL, NULL, NULL, 3
+            ) e AS _scd_at, _scd_state, _scd_rest, _scd_stored, _scd_rank
+        WHERE e._scd_at IS NOT NULL
+        DISTRIBUTE BY company_id -- of the whole UNION: one shuffle serves every step
+    ),
+    states AS (
+        -- At one key and time a change takes precedence over what is stored.
+        SELECT
+            company_id,
+            _scd_at,
+            MIN_BY(_scd_state, _scd_rank) AS _scd_state,
+            MIN_BY(_scd_rest, _scd_rank) AS _scd_rest,
+            MAX(_scd_stored) AS _scd_stored
+        FROM events
+        GROUP BY company_id, _scd_at
+    ),
+    starts AS (
+        -- Each event that is not a delete opens a version.
+        SELECT *, _scd_state IS NOT NULL AS _scd_opens
+        FROM states
+    ),
+    versions AS (
+        -- A version lasts until the next start or delete of its key, exclusive.
+        SELECT *, LEAD(_scd_at) OVER by_key AS _scd_until
+        FROM starts
+        WINDOW by_key AS (PARTITION BY company_id ORDER BY _scd_at)
+    )
+    -- What differs from what is stored.
+    SELECT
+        company_id,
+        _scd_state.*,
+        _scd_rest.*,
+        XXHASH64(TO_JSON(ARRAY(CAST(company_id AS STRING), CAST(_scd_at AS STRING)))) AS sk_company_id,
+        _scd_at AS effective_date,
+        COALESCE(_scd_until, DATE '9999-12-31') AS end_date,
+        _scd_until IS NULL AS is_current
+    FROM versions
+    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_rest, _scd_until) END
+) AS s
+    -- A key and a start identify a version; the rest lets Delta skip files.
+    ON t.company_id = s.company_id AND t.effective_date = s.effective_date AND t.end_date >= _scd_batch_from
+-- A stored version whose end or values change; both are written.
+WHEN MATCHED THEN
+    UPDATE SET
+        status = s.status, name = s.name, industry = s.industry, sp_rating = s.sp_rating, is_low_grade = s.is_low_grade,
+        ceo = s.ceo, address_line1 = s.address_line1, address_line2 = s.address_line2, postal_code = s.postal_code,
+        city = s.city, state_prov = s.state_prov, country = s.country, description = s.description,
+        founding_date = s.founding_date, batch_id = s.batch_id, end_date = s.end_date, is_current = s.is_current
+-- A version that is not stored yet.
+WHEN NOT MATCHED THEN
+    INSERT (
+        company_id, status, name, industry, sp_rating, is_low_grade, ceo, address_line1, address_line2, postal_code,
+        city, state_prov, country, description, founding_date, batch_id, sk_company_id, effective_date, end_date,
+        is_current
+    )
+    VALUES (
+        s.company_id, s.status, s.name, s.industry, s.sp_rating, s.is_low_grade, s.ceo, s.address_line1,
+        s.address_line2, s.postal_code, s.city, s.state_prov, s.country, s.description, s.founding_date, s.batch_id,
+        s.sk_company_id, s.effective_date, s.end_date, s.is_current
+    );

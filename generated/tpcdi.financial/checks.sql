@@ -1,0 +1,28 @@
+-- tpcdi.financial: Quarterly numbers, with the version of the company on the day of their record
+-- Integrity checks: a row for each check that the table breaks; no row means that all hold.
+-- Generated from specs/tpcdi/financial.yml. To change it, edit the spec and run `scdgen generate`.
+
+WITH judged AS (
+    -- Each row by itself.
+    SELECT *, t.sk_company_id IS NULL OR t.fi_year IS NULL OR t.fi_qtr IS NULL AS _scd_key_not_null
+    FROM tpcdi.financial AS t
+),
+neighbours AS (
+    -- Each row, and whether it is the second where there should be one.
+    SELECT
+        *,
+        ROW_NUMBER() OVER (PARTITION BY t.sk_company_id, t.fi_year, t.fi_qtr ORDER BY t.sk_company_id)
+            = 2
+            AS _scd_unique_key
+    FROM judged AS t
+)
+SELECT p.check_name, COUNT(*) AS broken_rows, MIN(TO_JSON(STRUCT(t.sk_company_id, t.fi_year, t.fi_qtr))) AS sample
+FROM neighbours AS t
+    LATERAL VIEW STACK(2,
+        -- one row per key.
+        'unique_key', _scd_unique_key,
+        -- no key is NULL.
+        'key_not_null', _scd_key_not_null
+    ) p AS check_name, is_broken
+WHERE p.is_broken
+GROUP BY p.check_name;
