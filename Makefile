@@ -23,6 +23,7 @@ help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
 	@echo "make demo-visitor  page views in steps through scdgen stream"
 	@echo "make demo-sales  orders with the segment that customers had and have: revenue both ways, and why it differs"
+	@echo "make tpcdi   six tables derived from TPC-DI on local Spark, compared with a second way to compute them; SF=N is the scale factor"
 	@echo "make test    lint, types, imports, generated files, most tests without Spark, rows on DuckDB, 20 tests on Spark (5 minutes)"
 	@echo "make verify  what a change must pass besides: all tests without Spark, every branch of the templates on Spark (under 45 minutes)"
 	@echo "make nightly everything else: the slow tests, and all targets from here to make orchestrators but make fuzz (8 hours); DAY=1 adds 20,000 random histories on DuckDB, and 200 random specs on Spark in 12 environments each (a day)"
@@ -72,6 +73,15 @@ demo-visitor: $(ENGINE)
 
 demo-sales: $(ENGINE)
 	@$(BIN)/python -m tests.tools.demo sales
+
+# The scale factor, and into how many runs the first batch is cut, on Spark and on DuckDB.
+SF ?= 1
+SLICES ?= 3
+DAYS ?= 30
+
+.PHONY: tpcdi
+tpcdi: $(JARS)
+	$(BIN)/python -m tests.bench.tpcdi --scale $(SF) --slices $(SLICES) --days $(DAYS)
 
 # The tiers are marks of the tests: docs/decisions/0007-test-tiers.md. Two at a time, the longest first.
 test: $(READY)

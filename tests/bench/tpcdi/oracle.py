@@ -146,7 +146,7 @@ lcl.tx_rate::DECIMAL(6, 5) AS local_tax_rate"""
 _ACCOUNT_VALUES = f"""
 CA_B_ID::BIGINT AS broker_id, CA_C_ID::BIGINT AS customer_id, {_STATES} AS status, CA_NAME AS account_desc,
 CA_TAX_ST::INT AS tax_status"""
-_CUSTOMERS = f"""
+CUSTOMERS = f"""
 SELECT id, day, ts, whole, batch_id, {_CUSTOMER_VALUES}
 FROM (
     SELECT *, C_ID::BIGINT AS id, ts::DATE AS day, kind = 'NEW' AS whole,
@@ -160,7 +160,7 @@ FROM (
 )
 LEFT JOIN src.TaxRate AS nat ON nat.tx_id = C_NAT_TX_ID
 LEFT JOIN src.TaxRate AS lcl ON lcl.tx_id = C_LCL_TX_ID"""
-_ACCOUNTS = f"""
+ACCOUNTS = f"""
 SELECT id, day, ts, whole, batch_id, {_ACCOUNT_VALUES}
 FROM (
     SELECT *, CA_ID::BIGINT AS id, ts::DATE AS day, kind IN ('NEW', 'ADDACCT') AS whole,
@@ -172,7 +172,7 @@ FROM (
         CA_ST_ID AS st
     FROM src.Account JOIN src.BatchDate USING (batch_id)
 )"""
-_COMPANIES = """
+COMPANIES = """
 SELECT cik::BIGINT AS company_id, CASE st WHEN 'ACTV' THEN 'Active' WHEN 'INAC' THEN 'Inactive' END AS status, name,
     in_name AS industry, rating AS sp_rating, rating[1] <> 'A' AND LEFT(rating, 3) <> 'BBB' AS is_low_grade, ceo,
     ad1 AS address_line1, ad2 AS address_line2, zip AS postal_code, city, state AS state_prov, country, description,
@@ -236,13 +236,13 @@ def build(db: duckdb.DuckDBPyConnection) -> None:
         middle AS middle_initial, branch, office, phone, 1 AS batch_id, DATE '1950-01-01' AS effective_date
     FROM src.HR WHERE code = '314'"""
     _create(db, "dim_broker", _versions(brokers, "broker_id"))
-    _create(db, "dim_company", _versions(_COMPANIES, "company_id"))
+    _create(db, "dim_company", _versions(COMPANIES, "company_id"))
     security = "symbol, issue, c.status, c.name, exchange_id, sk_company_id, shares_outstanding, first_trade, " \
         "first_trade_on_exchange, dividend"  # fmt: skip
     _create(db, "dim_security", _split(_versions(_SECURITIES, "symbol"), "dim_company", security, ""))
-    _create(db, "dim_customer", _versions(_filled(_CUSTOMERS, "customer_id"), "customer_id"))
+    _create(db, "dim_customer", _versions(_filled(CUSTOMERS, "customer_id"), "customer_id"))
     account = "account_id, sk_broker_id, sk_customer_id, c.status, account_desc, tax_status"
-    accounts = _versions(_filled(_ACCOUNTS, "account_id"), "account_id")
+    accounts = _versions(_filled(ACCOUNTS, "account_id"), "account_id")
     join = "LEFT JOIN (SELECT broker_id, sk_broker_id FROM dw.dim_broker) AS b ON b.broker_id = c.broker_id"
     _create(db, "dim_account", _split(accounts, "dim_customer", account, join))
     db.execute("""
