@@ -28,7 +28,7 @@ from scdgen.cli.options import (
     parse_time,
     specs_argument,
 )
-from scdgen.errors import ScdgenError, UsageError
+from scdgen.errors import ScdgenError
 from scdgen.model.spec import choose_feeds
 
 if TYPE_CHECKING:
@@ -51,13 +51,12 @@ def parse_interval(text: str) -> str:
 @input_options
 @feed_option
 @merge_options
-@click.option("--available-now", is_flag=True, help="Merge the rows that are available, then end. The default.")
-@click.option("--interval", metavar="TIME", help="Keep running, and look for new rows every 30s, 10m or 1h.")
+@click.option("--interval", metavar="TIME", help="Look for new rows every 30s, 10m or 1h, instead of ending after all.")
 @click.option("--checkpoint", metavar="DIR", help="The folder of the checkpoint; stream.checkpoint by default.")
 @json_option("micro-batch")
 def stream(
     specs: tuple[str, ...], source: str | None, feed: str | None, param: tuple[str, ...], engine: EngineOptions,
-    available_now: bool, interval: str | None, checkpoint: str | None, retries: int | None, retry_for: float,
+    interval: str | None, checkpoint: str | None, retries: int | None, retry_for: float,
     metrics: str | None, as_json: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Merge a stream, one MERGE per micro-batch and table; each batch counts once, even if it is delivered again.
@@ -73,9 +72,6 @@ def stream(
     from scdgen.run.runner import Runner
     from scdgen.run.stream import build_micro_batch, collect_options, open_stream
 
-    if available_now and interval:
-        what = "--available-now and --interval exclude each other; give one"
-        raise UsageError(what, option="--available-now", place="")
     every = parse_interval(interval) if interval else None
     loaded = choose_feeds(load_specs(specs), feed)
     measured = open_metrics(metrics, loaded)
