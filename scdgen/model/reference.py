@@ -1,4 +1,4 @@
-"""The options of a spec, read from the models: for the docs, for ``scdgen explain``, and as a JSON Schema for editors.
+"""The options of a spec, read from the models: for ``scdgen explain``, and as a JSON Schema for editors.
 
 A place is written with dots; ``*`` is any name that the user chooses, or any entry of a list. The JSON Schema checks
 each option by itself; rules across options, and SQL, are checked by ``scdgen validate``.
@@ -105,29 +105,6 @@ def _default(value: object) -> str:
     if isinstance(value, BaseModel | dict | tuple):
         return ""
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
-
-
-def render_table() -> str:
-    """Render the options as a Markdown table, a line each."""
-    lines, places = ["| option | value | meaning |", "|---|---|---|"], dict[str, str]()
-    for option in options():
-        first = places.setdefault(option.meaning, option.place)
-        is_again = first != option.place and len(option.meaning) > 60  # a short one is said again
-        lines.append(f"| `{option.place}` | {_value(option)} | {f'As `{first}`.' if is_again else option.meaning} |")
-    return "\n".join(lines)
-
-
-def _value(option: Entry) -> str:
-    """Describe the values of an option and its default, which is left out if it is ``null``.
-
-    >>> _value(Entry("conflicts", "`fail`, `any`", "`fail`", ""))
-    '`fail`, `any`; default `fail`'
-    >>> _value(Entry("keys", "a name, or a list", "required", ""))
-    'required: a name, or a list'
-    """
-    if option.default.startswith("required"):
-        return f"{option.default}: {option.allowed}"
-    return option.allowed if option.default in {"", "`null`"} else f"{option.allowed}; default {option.default}"
 
 
 TYPES = (

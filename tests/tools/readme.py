@@ -12,13 +12,30 @@ from collections.abc import Iterable, Iterator, Mapping
 import click
 
 from scdgen.cli.main import cli
-from scdgen.model.reference import render_table
+from scdgen.model.reference import Entry, options
 from scdgen.run.metrics import COLUMNS
 from tests.conftest import ROOT
 from tests.support.pages import PAGES
 from tests.tools import llms
 
 LANGUAGES = {".yml": "yaml", ".sql": "sql", ".txt": ""}
+
+
+def render_options() -> str:
+    """The options as a Markdown table, a line each."""
+    lines, places = ["| option | value | meaning |", "|---|---|---|"], dict[str, str]()
+    for option in options():
+        first = places.setdefault(option.meaning, option.place)
+        is_again = first != option.place and len(option.meaning) > 60  # a short one is said again
+        lines.append(f"| `{option.place}` | {_value(option)} | {f'As `{first}`.' if is_again else option.meaning} |")
+    return "\n".join(lines)
+
+
+def _value(option: Entry) -> str:
+    """The values of an option and its default, which is left out if it is ``null``."""
+    if option.default.startswith("required"):
+        return f"{option.default}: {option.allowed}"
+    return option.allowed if option.default in {"", "`null`"} else f"{option.allowed}; default {option.default}"
 
 
 def filled(text: str) -> str:
@@ -40,7 +57,7 @@ def filled(text: str) -> str:
     text = re.sub(
         r"(<!-- excerpt: (\S+) from: (.+?)(?: to: (.+?))? -->)\n.*?<!-- end -->", excerpt, text, flags=re.DOTALL
     )
-    for name, made in (("options", render_table()), ("commands", commands()), ("metrics", metrics())):
+    for name, made in (("options", render_options()), ("commands", commands()), ("metrics", metrics())):
         before, mark, rest = text.partition(f"<!-- {name} -->\n")
         if mark:
             text = f"{before}{mark}{made}\n<!-- end -->{rest.partition('<!-- end -->')[2]}"
