@@ -35,8 +35,6 @@ class SparkSide:
         return done.inserted, done.updated, done.deleted
 
     def opens(self, spec: Spec, params: Mapping[str, Any]) -> int:
-        if not self.spark.catalog.tableExists(spec.target):
-            self.spark.sql(render(spec).create.rstrip().rstrip(";"))
         return self.runner.plan(spec, params=params, rows=False).counts.versions["opened"]
 
     def read(self, table: str) -> Rows:
