@@ -17,12 +17,11 @@ INPUTS ?= 100000
 TIMES ?= 10
 BATCHES ?= 200
 
-.PHONY: help demo demo-visitor demo-sales test verify nightly lint types imports unit spark installed budget slow sqlfluff dist seeds fuzz fuzz-specs crash writers lowest matrix orchestrators bench docs test-docs site format clean
+.PHONY: help demo demo-visitor test verify nightly lint types imports unit spark installed budget slow sqlfluff dist seeds fuzz fuzz-specs crash writers lowest matrix orchestrators bench docs test-docs site format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
 	@echo "make demo-visitor  page views in steps through scdgen stream"
-	@echo "make demo-sales  orders with the segment that customers had and have: revenue both ways, and why it differs"
 	@echo "make tpcdi   six tables derived from TPC-DI on local Spark, compared with a second way to compute them; SF=N is the scale factor"
 	@echo "make test    lint, types, imports, generated files, most tests without Spark, rows on DuckDB, 20 tests on Spark (5 minutes)"
 	@echo "make verify  what a change must pass besides: all tests without Spark, every branch of the templates on Spark (under 45 minutes)"
@@ -70,9 +69,6 @@ demo: $(ENGINE)
 
 demo-visitor: $(ENGINE)
 	@$(BIN)/python -m tests.tools.demo visitor
-
-demo-sales: $(ENGINE)
-	@$(BIN)/python -m tests.tools.demo sales
 
 # The scale factor, and into how many runs the first batch is cut, on Spark and on DuckDB.
 SF ?= 1

@@ -1,6 +1,6 @@
 """The demos: prints commands that can be pasted in the folder of the project, and runs them.
 
-python -m tests.tools.demo airports|visitor|sales
+python -m tests.tools.demo airports|visitor
 
 The commands of scdgen and Python run in this process, so that Java starts once for all of them.
 """
@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scdgen.cli.main import main
-from tests.support import sales as shop
 from tests.support.visitor import View, views
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,43 +91,6 @@ def choose_cookie(arrived: list[list[View]]) -> str:
     return max(begun, key=lambda cookie: (len(files[cookie]), -abs(len({*users[cookie]}) - 3), cookie))
 
 
-def sales() -> Iterator[Command]:
-    """Orders of a shop with the segment that their customers had, and the one that they have."""
-    specs, dimension, tables = "specs/sales", "specs/sales/dim_customer.yml", ".build/sales"
-    arrive = f"{BIN}/python tests/support/sales.py {tables} --seed {SEED} --quarters"
-    run = f"{BIN}/scdgen run {specs} --infer --warehouse {tables}"
-    yield Command("Start without tables", f"rm -rf {tables}")
-    yield Command("The first quarter arrives: changes of customers and addresses, and orders", f"{arrive} 1")
-    yield Command(
-        "Merge the three feeds, then the dimension; --infer first adds placeholders for customers that orders name",
-        run,
-    )
-    yield Command("The second quarter arrives, with late rows of the first", f"{arrive} 2")
-    yield Command(
-        "Merge again: late rows find their place, and customers who are known now replace their placeholders", run
-    )
-    yield Command("Check the tables", f"{BIN}/scdgen check {specs} --warehouse {tables}")
-    show = f"show {dimension} --warehouse {tables} --key customer_id={choose_customer(shop.sales(SEED))}"
-    why = "A customer who moved and changed the segment: both histories in one, on a page to open in a browser"
-    yield Command(why, f"{BIN}/scdgen {show} --html {tables}/customer.html")
-    files = "generated/retail.dim_customer/lookups.sql specs/sales/revenue.sql"
-    yield Command("Create the views of the orders, and report", f"{BIN}/python tests/tools/query.py {tables} {files}")
-
-
-SALES_NEXT = Command(
-    "Next: the customers of some day, or docs/examples.md, which explains the demo",
-    f"{BIN}/scdgen show specs/sales/dim_customer.yml --warehouse .build/sales --as-of 2024-04-01 --limit 5",
-)
-
-
-def choose_customer(parts: tuple[shop.Part, shop.Part]) -> int:
-    """The mover with the most rows, one of them a change of the segment."""
-    changed = [row.customer_id for part in parts for row in part.customers]
-    moved = [row.customer_id for part in parts for row in part.addresses]
-    movers = {customer for customer in changed if shop.kind_of(customer) == "mover" and changed.count(customer) > 1}
-    return max(movers, key=lambda customer: (moved.count(customer), -customer))
-
-
 def perform(command: Command) -> None:
     """Print a command and run it; the first failure ends the demo."""
     print(f"\n# {command.why}\n{command.line}", flush=True)
@@ -147,7 +109,7 @@ def perform(command: Command) -> None:
             raise
 
 
-DEMOS = {"airports": (airports, AIRPORTS_NEXT), "visitor": (visitor, VISITOR_NEXT), "sales": (sales, SALES_NEXT)}
+DEMOS = {"airports": (airports, AIRPORTS_NEXT), "visitor": (visitor, VISITOR_NEXT)}
 
 if __name__ == "__main__":
     os.chdir(ROOT)

@@ -1,6 +1,6 @@
 """Run SQL files on the tables of a local warehouse, and print each result under the comment of its query.
 
-python tests/tools/query.py .build/sales/tables FILE...
+python tests/tools/query.py .build/tpcdi/tables FILE...
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,15 +15,14 @@ from scdgen.cli.main import cli
 from scdgen.cli.options import bind_inputs, load_specs
 from scdgen.files.find import find_matches
 from tests.conftest import ROOT
-from tests.support.sales import sales
 from tests.support.visitor import views
 from tests.tools import demo
 from tests.tools.airports import RELEASES
-from tests.tools.demo import BIN, COOKIES, DEMOS, SEED, STEPS, Command, choose_cookie, choose_customer
+from tests.tools.demo import BIN, COOKIES, DEMOS, SEED, STEPS, Command, choose_cookie
 
 pytestmark = pytest.mark.verify
 
-ALL = [*demo.airports(), demo.AIRPORTS_NEXT, *demo.visitor(), demo.VISITOR_NEXT, *demo.sales(), demo.SALES_NEXT]
+ALL = [*demo.airports(), demo.AIRPORTS_NEXT, *demo.visitor(), demo.VISITOR_NEXT]
 
 
 @pytest.mark.parametrize("command", ALL, ids=[command.line for command in ALL])
@@ -98,14 +96,6 @@ def test_cookie_of_the_visitor_demo_changes_in_every_file() -> None:
     assert all(any(view.cookie == cookie for view in file) for file in arrived)
 
 
-def test_customer_of_the_sales_demo_moves_and_changes_the_segment() -> None:
-    parts = sales(SEED)
-    customer = choose_customer(parts)
-    segments = {row.segment for part in parts for row in part.customers if row.customer_id == customer}
-    streets = {row.street for part in parts for row in part.addresses if row.customer_id == customer}
-    assert len(segments) > 1 and len(streets) > 1
-
-
 def test_demo_needs_no_test_tools() -> None:
     code = (
         "import sys, runpy; sys.argv = ['demo', '']\n"
@@ -119,7 +109,7 @@ def test_demo_needs_no_test_tools() -> None:
 
 def test_make_installs_only_spark_for_the_demos() -> None:
     text = (ROOT / "Makefile").read_text()
-    for name, target in (("airports", "demo"), ("visitor", "demo-visitor"), ("sales", "demo-sales")):
+    for name, target in (("airports", "demo"), ("visitor", "demo-visitor")):
         assert f"{target}: $(ENGINE)\n\t@$(BIN)/python -m tests.tools.demo {name}\n" in text
         assert name in DEMOS
     recipe = text.partition("$(ENGINE): ")[2].partition("\n\n")[0]
@@ -127,10 +117,11 @@ def test_make_installs_only_spark_for_the_demos() -> None:
     assert recipe.index("@echo") < recipe.index("pip install")
 
 
-@pytest.mark.parametrize(("name", "commands"), [("demo", demo.airports), ("demo-sales", demo.sales)])
-def test_page_shows_the_commands_of_the_demo(name: str, commands: Callable[[], Iterator[Command]]) -> None:
-    shown = (ROOT / f"docs/{name}.txt").read_text().splitlines()
-    wanted = [line for command in commands() for line in (f"# {command.why}", command.line.replace(BIN, ".venv/bin"))]
+def test_page_shows_the_commands_of_the_demo() -> None:
+    shown = (ROOT / "docs/demo.txt").read_text().splitlines()
+    wanted = [
+        line for command in demo.airports() for line in (f"# {command.why}", command.line.replace(BIN, ".venv/bin"))
+    ]
     assert [line for line in wanted if line not in shown] == []
 
 
