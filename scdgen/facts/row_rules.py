@@ -69,6 +69,8 @@ class Rows:
     """The rules for the session."""
     skipped: tuple[str, ...]
     """The conditions of rows to leave out."""
+    without_key: int
+    """How many of them are about the key; they come first."""
     rules: tuple[Rule, ...]
     """The rules that stop the statement."""
     known: tuple[str, ...]
@@ -107,7 +109,7 @@ class Rows:
 
     def unsaid(self, state: State) -> list[str]:
         """Return those of them that a row with a key may meet."""
-        return self.left_out(state)[len(self.keys) if self.skipped else 0 :]
+        return self.left_out(state)[self.without_key :]
 
     def group_rules(self, state: State, group: Iterable[str]) -> list[tuple[str, str]]:
         """Return (condition, refusal) of the rules for the rows of a group; ``group`` are its columns."""
@@ -169,6 +171,7 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
         keys=source.key_names,
         environment=Environment.of(source),
         skipped=tuple(_missing(source, column) for column in needed),
+        without_key=len(source.key_names) if needed else 0,
         rules=tuple(_rules(source)),
         known=variables.known(source, partitions),
         from_time=source.bounds_times,
