@@ -189,7 +189,7 @@ def explained(engine: Engine, spec: Spec, error: Exception) -> ScdgenError:
     # Tell a failure of Spark's from one that the generated SQL raises for a broken rule.
     broken = rule_name(str(error))
     if broken is None:
-        return value_error(engine, spec, error) or translate(spec, error)
+        return value_error(engine, spec, error) or _with_key(engine, spec, error)
     if is_cast_error(str(error)) and (found := value_error(engine, spec, error)):
         return found
     rule, message = broken
@@ -212,6 +212,22 @@ def explained(engine: Engine, spec: Spec, error: Exception) -> ScdgenError:
         what += counted
     fix = f"{refused.fix}{counted}" if refused.fix else ""
     return DataError(what, fix=fix, rule=rule, count=count, sample=sample, values=(sample or "", own))
+
+
+def _with_key(engine: Engine, spec: Spec, error: Exception) -> ScdgenError:
+    """Translate an error of Spark's; if a constraint of the table is broken, with the key of a row."""
+    known = translate(spec, error)
+    broken = re.search(r"\[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES\].*?\((.*)\) violated by row", str(error), re.DOTALL)
+    try:
+        rows = engine.query(source_rows(spec)).where(f"({broken[1]}) IS NOT TRUE") if broken else None
+        count, key = (0, None) if rows is None else (rows.count(), rows.select(*map(quote, spec.keys)).first())
+    except Exception:  # the condition is over columns that the source does not have
+        return known
+    if not count or key is None:
+        return known
+    named = ", ".join(f"{name}={value}" for name, value in key.asDict().items())
+    what = f"{known.what} ({count} row{'s' * (count != 1)}, such as key {named})"
+    return DataError(what, count=count, sample=named, place=known.place, fix=known.fix, values=(*known.values, named))
 
 
 def cause(engine: Engine, spec: Spec, error: Exception) -> Exception:
