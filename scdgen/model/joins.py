@@ -8,14 +8,15 @@ from scdgen import sql
 from scdgen.model.graph import find_writer, full_name
 from scdgen.model.rules import Location
 from scdgen.model.spec import JoinedTable, Spec
+from scdgen.sql.literal import value_text
 
 
 def fill_in(spec: Spec, others: Iterable[Spec]) -> tuple[Spec, list[tuple[Location, str]]]:
     """Fill in the options of joined tables that the spec leaves out and the spec of the table knows.
 
-    The versions of deletes (``on_delete: mark``) are left out, as are superseded rows (``history.recorded``). Also
-    returns the problems: a table without versions, or with times of another type. Raises :class:`SpecError` for a table
-    that can be the target of several specs.
+    The versions of deletes (``on_delete: mark``) are left out, as are superseded rows (``history.recorded``) and the
+    unknown member of the table, if the spec has one of its own. Also returns the problems: a table without versions, or
+    with times of another type. Raises :class:`SpecError` for a table that can be the target of several specs.
     """
     found: list[tuple[Location, str]] = []
     writers = [(full_name(other.target_parts), other) for other in others if other.target_parts != spec.target_parts]
@@ -28,7 +29,7 @@ def fill_in(spec: Spec, others: Iterable[Spec]) -> tuple[Spec, list[tuple[Locati
                 (("source", "join", alias, option), f"{option}: {what}")
                 for option, what in _problems(spec, joined, owner)
             ]
-            joined = _filled(joined, owner) if joined.history or _same_times(spec, owner) else joined
+            joined = _filled(spec, joined, owner) if joined.history or _same_times(spec, owner) else joined
         join[alias] = joined
     return spec.model_copy(update={"source": spec.source.model_copy(update={"join": join})}), found
 
@@ -52,7 +53,7 @@ def _same_times(spec: Spec, owner: Spec) -> bool:
     return (owner.history.type, spec.history.type) == ("date", "timestamp") or owner.history.type == spec.history.type
 
 
-def _filled(joined: JoinedTable, owner: Spec) -> JoinedTable:
+def _filled(spec: Spec, joined: JoinedTable, owner: Spec) -> JoinedTable:
     history, start, end = owner.history, sql.quote(owner.history.valid_from), sql.quote(owner.history.valid_to)
     known: dict[str, object] = {"valid_from": start, "valid_to": end, "open_end": history.open_end, "gap": history.gap}
     known |= {"surrogate_key": dict(owner.history_columns).get("surrogate_key")} if joined.on else {}
@@ -65,7 +66,15 @@ def _filled(joined: JoinedTable, owner: Spec) -> JoinedTable:
     where, deleted = joined.where, history.deleted if owner.keeps_history else owner.deleted
     lives = [f"{sql.quote(deleted)} = FALSE"] if deleted is not None else []
     lives += [f"{sql.quote(owner.recorded.to)} IS NULL"] if owner.recorded else []
+    if joined.keys and spec.members.unknown and (unknown := owner.members.unknown):
+        tests = (f"{sql.quote(key)} = {_literal(unknown[key])}" for key in owner.keys)
+        lives.append(f"NOT ({' AND '.join(tests)})")
     for condition in lives:
         where = condition if where is None else f"({where}) AND {condition}"
     filled = {**({} if joined.history else known), **given, "where": where}
     return joined.model_copy(update={name: value for name, value in filled.items() if value != joined.options[name]})
+
+
+def _literal(value: object) -> str:
+    """Return the value of a key; a text is compared in the type of the column."""
+    return str(value) if isinstance(value, int) else sql.text_literal(value_text(value))
