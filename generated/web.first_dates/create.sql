@@ -23,5 +23,6 @@ TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd1',
     'scdgen.keys' = '["visitor_cookie_id"]',
-    'scdgen.time_zone' = 'UTC'
+    'scdgen.time_zone' = 'UTC',
+    'scdgen.partitions' = '{"vcid_first_two": "substring(visitor_cookie_id, 1, 2)"}'
 );

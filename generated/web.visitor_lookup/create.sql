@@ -28,5 +28,6 @@ TBLPROPERTIES (
     'scdgen.keys' = '["visitor_cookie_id"]',
     'scdgen.time_zone' = 'UTC',
     'scdgen.history' = 'timestamp, gap 1 microsecond, open_end last_run',
-    'scdgen.tracked' = '["user_id", "vcid_first_two"]'
+    'scdgen.tracked' = '["user_id", "vcid_first_two"]',
+    'scdgen.partitions' = '{"vcid_first_two": "substring(visitor_cookie_id, 1, 2)"}'
 );

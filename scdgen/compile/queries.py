@@ -20,10 +20,9 @@ from scdgen.facts.columns import Field, Target, cast
 from scdgen.facts.history import Times
 from scdgen.facts.plan import PlanShape
 from scdgen.facts.row_rules import Rows, left_out
-from scdgen.facts.source import TAKEN_AT, SourceCast
+from scdgen.facts.source import TAKEN_AT, SourceCast, SourceRow
 from scdgen.facts.table import Evolve, Unknown
 from scdgen.facts.views import Read
-from scdgen.model.pattern import definition
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.scd2_rewind import Rewind
@@ -257,7 +256,7 @@ def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, compiler: 
     """Return the ALTER TABLE statements that add columns and record the current definition; none if not needed."""
     if not added and not adopt:
         return Script()
-    facts = Evolve(sql.quote_parts(spec.target_parts), added, literals(definition(spec)))
+    facts = Evolve(sql.quote_parts(spec.target_parts), added, literals(SourceRow(spec).definition))
     text = compiler.render(facts)
     with way_out(compiler.is_custom):
         judge(spec, {"evolve.sql": text})

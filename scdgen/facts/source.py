@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cached_property
 
 from scdgen import sql
 from scdgen.facts.columns import Field, cast, convert, named
 from scdgen.facts.history import Times
+from scdgen.model.pattern import definition
+from scdgen.model.registry import PARTITIONS
 from scdgen.model.spec import TAKEN, Spec
 from scdgen.sql.literal import length_of, value_text
 from scdgen.sql.tokens import Conversion, find_conversion, with_column
@@ -339,6 +342,13 @@ class SourceRow:
         if self.truncates or (spec.reads_snapshot and spec.deletes != "ignore"):
             return []
         return [name for name in spec.table.partition_by if name in spec.columns and self._is_of_key(name)]
+
+    @property
+    def definition(self) -> dict[str, str]:
+        """Return what the stored rows depend on, by table property: of partitions, what computes them from the key."""
+        names = [name for name in self.spec.table.partition_by if name in self.names and name not in self.spec.keys]
+        found = {name: self._over_keys(name) if self._is_of_key(name) else None for name in names}
+        return {**definition(self.spec), **({PARTITIONS: json.dumps(found, ensure_ascii=False)} if found else {})}
 
     def _is_of_key(self, name: str) -> bool:
         """Whether a column is a key, or follows from the key by one expression, whichever source a row comes from."""

@@ -14,9 +14,8 @@ from scdgen.facts.built import Session, Source
 from scdgen.facts.columns import Target, cast, names_of
 from scdgen.facts.recorded import Recorded
 from scdgen.facts.row_rules import DATED, Environment, Expected, year_rule
-from scdgen.facts.source import literal
+from scdgen.facts.source import SourceRow, literal
 from scdgen.facts.variables import Audit
-from scdgen.model.pattern import definition
 from scdgen.model.spec import DEFAULT_PROPERTIES, STATISTICS, Spec
 from scdgen.sql.tokens import with_alias
 from scdgen.sql.types import parse_type
@@ -91,7 +90,7 @@ def _table_properties(spec: Spec, columns: tuple[Target, ...]) -> dict[str, str]
     names = (name for column in columns for name in (column.name, *parse_type(column.type).names()))
     odd = any(character in " ,;{}()\n\t=" for name in names for character in name)
     mapped = {"delta.columnMapping.mode": "name"} if odd else {}
-    properties = {**DEFAULT_PROPERTIES, **mapped, **spec.table.properties, **definition(spec)}
+    properties = {**DEFAULT_PROPERTIES, **mapped, **spec.table.properties, **SourceRow(spec).definition}
     # Delta keeps minimum and maximum of 32 columns only, each field of a struct being one, and refuses to cluster by
     # another. More than 26 of the spec may leave no room for those of the history.
     is_wide = len(spec.columns) > 26 or sum(parse_type(column.type).width for column in columns) > 32

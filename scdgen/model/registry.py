@@ -26,6 +26,7 @@ Found = Iterator[tuple[Location, str]]
 PREFIX = "scdgen."
 PATTERN, KEYS, HISTORY, TRACKED = (f"{PREFIX}{name}" for name in ("pattern", "keys", "history", "tracked"))
 TIME_ZONE, RECORDED, DATES = f"{PREFIX}time_zone", f"{PREFIX}recorded", f"{PREFIX}dates"
+PARTITIONS = f"{PREFIX}partitions"
 
 
 class PatternOptions:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from scdgen import sql
-from scdgen.facts.columns import Target
-from scdgen.model.pattern import definition
-from scdgen.model.registry import HISTORY, KEYS, PATTERN, RECORDED, TIME_ZONE, TRACKED
+from scdgen.facts.columns import Target, cast
+from scdgen.facts.source import SourceRow
+from scdgen.model.registry import HISTORY, KEYS, PARTITIONS, PATTERN, RECORDED, TIME_ZONE, TRACKED
 from scdgen.model.spec import Spec, locate_history_column
 from scdgen.patterns.pattern import pattern_of
 from scdgen.sql.types import data_type, parse_type
@@ -75,7 +75,7 @@ class Stored:
             sql.unquote(column.name): Column(column.type, not column.required)
             for column in pattern_of(spec).columns(spec)
         }
-        return cls(columns, definition(spec))
+        return cls(columns, SourceRow(spec).definition)
 
     @classmethod
     def of_table(
@@ -127,7 +127,7 @@ def compare(stored: Stored, spec: Spec, adopt: bool = False) -> list[Line]:
         return [found.pattern()]
     parts = (
         found.recorded, found.renames, found.keys, found.history, found.tracked, found.missing, found.types,
-        found.nullable, found.others, found.row_hash, found.time_zone,
+        found.nullable, found.others, found.row_hash, found.time_zone, found.partitions,
     )  # fmt: skip
     return [line for part in parts for line in part()]
 
@@ -146,7 +146,7 @@ class _Comparison:
         listed = {sql.unquote(column.name): column for column in pattern_of(spec).columns(spec)}
         self.targets = {name: column for name, column in listed.items() if name not in recorded}
         self.options = {name: option for option, name in spec.history_columns}
-        self.wanted = definition(spec)
+        self.wanted = SourceRow(spec).definition
         # The keys and tracked columns that the table was written with, and those that the spec has now.
         self.old_keys, self.old_tracked = stored.names(KEYS), stored.names(TRACKED)
         self.new_tracked = tuple(json.loads(self.wanted.get(TRACKED, "[]")))
@@ -468,6 +468,19 @@ class _Comparison:
         fix = "write the old one, name another target, or if no value depends on it, set the property"
         step = Step("set", sql.text_literal(TIME_ZONE), sql.text_literal(now))
         yield Line("table.time_zone", was, now, why, True, fix, (step,))
+
+    def partitions(self) -> Iterator[Line]:
+        """Yield lines about partitions that follow from the key by another expression: a batch reads no others."""
+        was, now = (json.loads(found.get(PARTITIONS, "{}")) for found in (self.stored.properties, self.wanted))
+        read = {name for feed in self.spec.feeds for name in SourceRow(feed).partition_keys}
+        for name, text in now.items() if self.by_properties and was else ():
+            if name not in read or was.get(name) == text:
+                continue
+            why = "stored rows are in partitions of the old one, where no batch would find them"
+            value = cast(text, self.spec.columns[name].type)
+            noted = Step("set", sql.text_literal(PARTITIONS), sql.text_literal(self.wanted[PARTITIONS]))
+            steps = (Step("update", sql.quote(name), value), noted)
+            yield Line(f"columns.{name}.from", was.get(name), text, why, True, steps=steps)
 
 
 def with_history(spec: Spec, **options: object) -> Spec:

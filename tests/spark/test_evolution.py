@@ -47,6 +47,27 @@ def version(spark: SparkSession) -> int:
 
 
 @pytest.mark.verify
+def test_partition_of_another_expression_is_not_looked_for_in_vain(spark: SparkSession, runner: Runner) -> None:
+    """A batch would read the new partition of its key alone, and open a second version of it."""
+    old, new = (
+        spec_of(f"{COLUMNS}, part: {{type: int, from: id % {count}}}", "table: {partition_by: [part]}")
+        for count in (3, 5)
+    )
+    rows = [(4, "Ann", "Oslo", None, None, day(1)), (4, "Ann", "Bonn", None, None, day(2))]
+    runner.run(old, source=frame(spark, rows[0]))
+    with pytest.raises(
+        DataError, match=r"columns.part.from: id % 3 -> id % 5: stored rows are in partitions"
+    ) as refused:
+        runner.run(new, source=frame(spark, rows[1]))
+    assert rows_of(spark, "evolve.dim")[0][:4] == (4, "Ann", "Oslo", 1)
+    for statement in "\n".join(refused.value.lines[1:]).split(";")[:-1]:
+        spark.sql(statement)
+    runner.run(new, source=frame(spark, rows[1]))
+    assert [row[:4] for row in rows_of(spark, "evolve.dim")] == [(4, "Ann", "Bonn", 4), (4, "Ann", "Oslo", 4)]
+    assert not [check for check in runner.check(new) if check.failures]
+
+
+@pytest.mark.verify
 def test_new_columns_are_added(spark: SparkSession, runner: Runner) -> None:
     old = [(1, "Ann", "Oslo", None, None, day(1)), (2, "Bob", "Bonn", None, None, day(1))]
     runner.run(spec_of(rest="history: {row_hash: hash}"), source=frame(spark, *old))

@@ -176,6 +176,26 @@ def test_option_without_effect_on_a_key_gives_no_line() -> None:
     assert explained(BASES["1c"], changed(BASES["1c"], "columns.id.merge", "min")) == []
 
 
+def test_partition_that_follows_from_the_key_in_another_way() -> None:
+    """A batch reads the partitions of its keys alone, and would not find rows that are in others."""
+    old = changed(BASES["2c"], "table.partition_by", ["bucket"])
+    (line,) = explained(old, changed(old, "columns.bucket.from", "id % 4"))
+    assert line.split("\n    ") == [
+        "columns.bucket.from: id % 3 -> id % 4: stored rows are in partitions of the old one, where no batch would "
+        f"find them, {STOPS}; {KEEP}:",
+        f"UPDATE {T} SET bucket = CAST(id % 4 AS INT);",
+        f"""ALTER TABLE {T} SET TBLPROPERTIES ('scdgen.partitions' = '{{"bucket": "id % 4"}}');""",
+    ]
+    # The columns of the source may have other names, and a snapshot that deletes reads all partitions.
+    other = changed(changed(old, "columns.id", {"type": "int", "from": "nr"}), "columns.bucket.from", "nr % 3")
+    assert STOPS not in str(explained(old, other))
+    extract = changed(BASES["2s"], "table.partition_by", ["bucket"])
+    assert STOPS not in str(explained(extract, changed(extract, "columns.bucket.from", "id % 4")))
+    # A column that is not of the key was in any partition before.
+    free = changed(old, "columns.bucket.from", "length(name)")
+    assert STOPS in str(explained(free, old)) and STOPS not in str(explained(old, free))
+
+
 def test_column_that_goes_while_one_of_its_type_comes() -> None:
     before = changed(BASES["2c"], "history.row_hash", "hash")
     after = changed(before, "columns.part", before["columns"]["bucket"])
