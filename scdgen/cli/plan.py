@@ -28,7 +28,7 @@ from scdgen.cli.options import (
     values_option,
 )
 from scdgen.errors import UsageError, hides_values
-from scdgen.facts.plan import describe_deleted, describe_newer
+from scdgen.facts.plan import WITHDRAWN, describe_deleted, describe_newer
 from scdgen.model import graph
 from scdgen.model.spec import Spec, choose_feeds
 
@@ -171,7 +171,8 @@ def _describe_more(plan: PlanResult) -> Iterator[str]:
 
 
 def _describe_marks(row: PlanRow, pattern: Pattern) -> str:
-    marks = {"late": row.late, "deletes": row.deletes and row.action != pattern.deleting_action}
+    deletes = row.deletes and row.action != pattern.deleting_action
+    marks = {"late": row.late, "deletes": deletes, WITHDRAWN: row.withdrawn}
     return ", ".join(mark for mark, holds in marks.items() if holds)
 
 
@@ -193,6 +194,7 @@ def as_object(plan: PlanResult) -> dict[str, Any]:
             {
                 "change": row.action, "late": row.late, "deletes": row.deletes, "key": row.key,
                 "old": row.old, "new": row.new, "changed": list(row.changed),
+                **({WITHDRAWN: row.withdrawn} if WITHDRAWN in plan.counts.versions else {}),
             }
             for row in plan.sample
         ],

@@ -5,8 +5,8 @@ The words are the same in plan, run, metrics, diff and messages: what happens to
 A key is *new* if the table has no version of it, *deleted* if it is current before a run and not after, *returned* if
 it is current after and not before, *changed* if anything else is written of it, and *unchanged* if the source has it
 and nothing is. A version is *opened*, *closed* (it was open), *corrected* (any other change of it) or *folded* (made
-redundant and removed). With ``history.recorded``, the stored row of a version that is closed, corrected or folded is
-*superseded*; what the first two become is written as a new row.
+redundant and removed; in a snapshot also *withdrawn*, if it had not begun). With ``history.recorded``, the stored row
+of a version that is closed, corrected or folded is *superseded*; what the first two become is written as a new row.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class PlanShape(Facts):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return the notes of a sample: whether a row is late, and whether it deletes a key."""
-        return tuple(note for note in ("late", "deletes") if f"_scd_{note}" in self.kept)
+        """Return the notes of a sample: whether a row is late, deletes a key, or is withdrawn."""
+        return tuple(note for note in ("late", "deletes", WITHDRAWN) if f"_scd_{note}" in self.kept)
 
     @property
     def action_label(self) -> str:
@@ -101,6 +101,7 @@ CHANGES = ("new", "changed", "deleted", "returned")
 KEYS = (*CHANGES, "unchanged")
 VERSIONS = ("opened", "closed", "corrected", "folded")
 ROW_CHANGES = ("new", "changed", "deleted")  # of a table that remembers no deleted keys
+WITHDRAWN = "withdrawn"  # those of folded that had not begun, and that the extract does not have any more
 SUPERSEDED = "superseded"  # rows that a run ended on the second axis of time
 REFRESHED = "refreshed"  # versions of which only the end was set to the time of the run
 

@@ -14,7 +14,7 @@ from scdgen.facts.base import Facts
 from scdgen.facts.built import Source
 from scdgen.facts.checks import KEY_NOT_NULL, UNIQUE_KEY, Checks, row_checks
 from scdgen.facts.columns import Target
-from scdgen.facts.plan import REFRESHED, SUPERSEDED, Counts, PlanFacts, PlanShape
+from scdgen.facts.plan import REFRESHED, SUPERSEDED, WITHDRAWN, Counts, PlanFacts, PlanShape
 from scdgen.facts.recorded import recorded_columns
 from scdgen.facts.variables import audit_columns
 from scdgen.facts.views import Read
@@ -52,7 +52,7 @@ class Pattern(PatternRules, ABC):
 
     def split_counts(self, spec: Spec, counted: Mapping[str, int]) -> Counts:
         """Split the counts of a plan or a run into those of keys and those of versions; 0 for one that is missing."""
-        of_versions = {*self.written_actions, REFRESHED, SUPERSEDED} if self.keeps_history else set()
+        of_versions = {*self.written_actions, WITHDRAWN, REFRESHED, SUPERSEDED} if self.keeps_history else set()
         listed = {action: counted.get(action, 0) for action in self.actions(spec)}
         return Counts(
             {action: number for action, number in listed.items() if action not in of_versions},

@@ -14,7 +14,7 @@ from scdgen.facts.built import Session, Source
 from scdgen.facts.checks import KEY_NOT_NULL, VERSION_CHECKS, Checks, own_checks
 from scdgen.facts.columns import Field, Inputs, Target, aliased, equal, names_of
 from scdgen.facts.history import History, Times
-from scdgen.facts.plan import KEYS, REFRESHED, SUPERSEDED, VERSIONS, PlanFacts, PlanShape
+from scdgen.facts.plan import KEYS, REFRESHED, SUPERSEDED, VERSIONS, WITHDRAWN, PlanFacts, PlanShape
 from scdgen.facts.recorded import Reached
 from scdgen.facts.row_rules import Guards, refuse_empty
 from scdgen.facts.source import SEQUENCE, SEQUENCE_COMMENT, SourceRow
@@ -94,6 +94,16 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
     def folds(self) -> bool:
         """Whether a stored version may be redundant, and is removed."""
         return not isinstance(self.staging, Scd2Snapshot) or self.staging.own_time
+
+    @property
+    def withdraws(self) -> bool:
+        """Whether a version that has not begun may be gone from the extract, and is removed."""
+        return self.extract is not None and self.extract.own_time
+
+    @property
+    def removes(self) -> str:
+        """Return the condition on the action of a version that is removed."""
+        return "IN ('fold', 'withdraw')" if self.withdraws else "= 'fold'"
 
     @property
     def only_end(self) -> str:
@@ -176,7 +186,8 @@ class Scd2(Pattern):
         """Return what happens to keys, then to versions, of which some only get the time of the run."""
         refreshed = (REFRESHED,) if spec.history.open_end == "last_run" else ()
         superseded = (SUPERSEDED,) if spec.recorded else ()
-        return (*KEYS, *VERSIONS, *refreshed, *superseded)
+        withdrawn = (WITHDRAWN,) if spec.reads_snapshot and spec.source.effective_at is not None else ()
+        return (*KEYS, *VERSIONS, *withdrawn, *refreshed, *superseded)
 
     def added_columns(self, spec: Spec) -> Iterable[str]:
         """Return the history columns."""
@@ -252,7 +263,7 @@ class Scd2(Pattern):
             place=(*keys, "_scd_start"),
             changing=merge.updated,
             current=merge.staging.current,
-            groups=("_scd_action", "_scd_deletes"),
+            groups=("_scd_action", "_scd_deletes", *(["_scd_withdrawn"] if merge.withdraws else [])),
             late=late,
             inferred=merge.staging.inferred,
             # A first known value also fills earlier versions, which does not make a change late.

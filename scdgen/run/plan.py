@@ -120,6 +120,7 @@ def _plan_row(spec: Spec, found: dict[str, Any]) -> PlanRow:
         key={name: found[name] for name in spec.keys},
         old=_as_python(found["_scd_old"]),
         new=_as_python(found["_scd_new"]),
+        withdrawn=found.get("_scd_withdrawn", False),
     )
 
 

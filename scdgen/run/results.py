@@ -146,6 +146,8 @@ class PlanRow:
     """The stored values; ``None`` for a new version."""
     new: dict[str, Any] | None
     """The values to write; ``None`` if it is removed."""
+    withdrawn: bool = False
+    """Whether it had not begun, and the extract does not have it any more."""
 
     @property
     def changed(self) -> tuple[str, ...]:

@@ -184,8 +184,36 @@ cases:
 """
 
 
-def play_file(folder: Path, text: str) -> None:
-    (folder / "customer.yml").write_text(SPEC_OF_FILE)
+# Times of another zone than the one of the run are announced, and the next one withdraws them.
+OF_EXTRACTS = """
+target: crm.customer
+pattern: scd2
+source: {table: crm.updates, feed: snapshot, effective_at: CAST(at AS TIMESTAMP)}
+keys: [id]
+columns: {id: int, city: string}
+snapshot: {taken_at: ":taken"}
+params: {taken: timestamp}
+"""
+WITHDRAWN = """
+spec: customer.yml
+cases:
+- name: A version that has not begun is withdrawn
+  batches:
+  - rows: |
+      id | city | at
+      1  | Oslo | 2024-01-01 10:30
+    params: {taken: 2024-01-01 09:00}
+    counts: {new: 1, opened: 1}
+  - rows: |
+      id | city | at
+      1  | Rome | 2024-01-01 11:20
+    params: {taken: 2024-01-01 10:00}
+    counts: {changed: 1, opened: 1, folded: 1, withdrawn: 1}
+"""
+
+
+def play_file(folder: Path, text: str, spec: str = SPEC_OF_FILE) -> None:
+    (folder / "customer.yml").write_text(spec)
     (folder / "customer.test.yml").write_text(text)
     for case in read_case_file(folder / "customer.test.yml"):
         world = DuckWorld()
@@ -197,6 +225,12 @@ def play_file(folder: Path, text: str) -> None:
 
 def test_cases_of_a_file_are_played(tmp_path: Path) -> None:
     play_file(tmp_path, FILE)
+
+
+@pytest.mark.parametrize("more", ["", "history: {recorded: true}\n"])
+def test_withdrawn_versions_are_counted(tmp_path: Path, more: str) -> None:
+    superseded = ", superseded: 1}" if more else "}"
+    play_file(tmp_path, WITHDRAWN.replace("withdrawn: 1}", f"withdrawn: 1{superseded}"), OF_EXTRACTS + more)
 
 
 def test_given_rows_are_of_no_run(tmp_path: Path) -> None:

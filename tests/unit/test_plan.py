@@ -73,6 +73,16 @@ def test_text_output() -> None:
     )
 
 
+def test_withdrawn_versions_are_named() -> None:
+    versions = {**PLAN.counts.versions, "withdrawn": 1}
+    gone = PlanRow("folded", False, True, {"id": 1}, OTHER, None, withdrawn=True)
+    plan = replace(PLAN, counts=Counts(PLAN.counts.keys, versions), sample=(gone,))
+    lines = format_plan(plan).splitlines()
+    assert lines[0].endswith("; versions: 7 opened, 5 closed, 0 corrected, 1 folded, 1 withdrawn")
+    assert lines[5].startswith("folded  deletes, withdrawn  1   NULL")
+    assert as_object(plan)["sample"][0]["withdrawn"] and "withdrawn" not in as_object(PLAN)["sample"][0]
+
+
 def test_deleted_keys_are_shown_with_their_limit() -> None:
     """The guard counts deleted keys, and no others: 4 of 40 have a version that closes, 2 of them are deleted."""
     line = format_plan(replace(PLAN, sample=(), late=0, limit=0.2)).splitlines()[1]
