@@ -690,7 +690,9 @@ class Views(Model):
     """Names of the views to create."""
 
     current: TableName | None = Field(
-        default=None, description="A view of the open versions, of which some may start in the future."
+        default=None,
+        description="A view of the open versions. One may start in the future; `views.as_of` at `current_timestamp()` "
+        "has those valid now.",
     )
     as_of: Annotated[TableName | None, Option(needs=Need.PAST)] = Field(
         default=None, description="scd2: a table function that takes a time and returns the versions valid then."
