@@ -67,7 +67,7 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str, str], ...] = (
     (rf"\[COLUMN_ALREADY_EXISTS\] The column {_NAME} already exists",
      DataError, "{0} is the name of several columns, and upper and lower case are the same", "drop or rename one"),
     (r"\[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES\] CHECK constraint (.*?) violated by row with values:[\s-]*"
-     r"(.*?)\.? SQLSTATE",
+     r"(.*?)(?:\.? SQLSTATE|\n(?! - )|$)",
      DataError, "a row breaks the table's own constraint {0}, with {value}", "fix the source, leave such rows out by "
      "source.where, or drop the constraint"),
     (r"\[DELTA_CANNOT_MODIFY_APPEND_ONLY\]",
