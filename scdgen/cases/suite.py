@@ -91,7 +91,7 @@ def play_file(file: File, open_world: Open) -> Iterator[Played]:
             failure = Difference(_describe(case, translate_without_spec(error)))
         message = next(iter(str(failure).splitlines()), "")
         if failure.missing or failure.extra:  # of which the message has only the place
-            message += ": the rows are others"
+            message += ": the rows differ"
         yield Played(case, time.monotonic() - begun, message, failure.missing, failure.extra)
 
 

@@ -66,8 +66,11 @@ def check(
             for result in report.results if as_json else ():
                 shown = {"target": spec.target, "name": result.name, "failures": result.failures}
                 click.echo(output.format_json({**shown, "sample": result.sample}))
-    if not as_json and (text := format_reports(reports)):
-        click.echo(text)
+        # Before the session ends, and says how long it took.
+        if not as_json and (text := format_reports(reports)):
+            click.echo(text)
+            right = [not result.failures for report in reports for result in report.results]
+            output.print_hint(f"{sum(right)} of {len(right)} checks ok")
     if xml is not None:
         paths.write_text(Path(xml), render_junit(reports))
     if status := exit_status(reports):

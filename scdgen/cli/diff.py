@@ -16,7 +16,7 @@ from scdgen.cli.options import (
     open_tables,
     specs_argument,
 )
-from scdgen.cli.show import key_and_times, parse_keys
+from scdgen.cli.show import flag_of, key_and_times, parse_keys
 from scdgen.errors import UsageError
 from scdgen.escape import escape_control
 
@@ -105,8 +105,8 @@ def _format_table(found: DiffResult, spec: Spec) -> str:
     columns = ["change", *found.columns, *([] if found.by_version else ["since"])]
     rows = [[row.change, *output.compare_cells(row), *([] if found.by_version else [row.since])] for row in found.rows]
     values = [place for place, name in enumerate(found.columns, 1) if name not in key_and_times(spec)]
-    styles = dict.fromkeys(range(1, len(found.columns) + 1), output.style_changed)
-    return output.format_table(columns, rows, styles, whole={*range(len(columns))} - {*values})
+    styles = {0: output.style_word, **dict.fromkeys(range(1, len(found.columns) + 1), output.style_changed)}
+    return output.format_table(columns, rows, styles, {*range(len(columns))} - {*values}, flag_of(spec))
 
 
 def _format_csv(found: DiffResult) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
+import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +31,7 @@ from scdgen.model.rules import place_of_feed
 from scdgen.model.spec import TAKEN, Spec, choose_feeds
 from scdgen.sql.words import join_lines
 
-_WIDTH, _COLUMN = 110, 36  # width of the text, maximum width of the first column of its lists
+_WIDTH, _COLUMN = 110, 36  # maximum width of the text, and of the first column of its lists
 
 _IN_TITLE = ("target", "description")
 _IN_SPEC = ("columns.*.type", "columns.*.comment", "params.*.type")  # need no explanation
@@ -194,7 +196,7 @@ def _list_feeds(spec: Spec, shown: Callable[[str], str]) -> Iterator[tuple[str, 
 
 
 def _begin_page(spec: Spec) -> click.HelpFormatter:
-    page = click.HelpFormatter(width=_WIDTH)
+    page = click.HelpFormatter(width=_width())
     page.write(escape_control(f"{spec.target} ({spec.origin})") + "\n")
     if spec.description:
         page.write_text(escape_control(spec.description))
@@ -260,8 +262,12 @@ def _escape_cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def _width() -> int:
+    return min(_WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else _WIDTH
+
+
 def _fill(text: str) -> str:
-    return textwrap.fill(text, _WIDTH - 2, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(text, _width() - 2, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False)
 
 
 COMMANDS = (explain,)

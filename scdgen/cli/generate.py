@@ -15,13 +15,13 @@ from scdgen import paths
 from scdgen.cli import log
 from scdgen.cli.config import describe_file_options, is_typed
 from scdgen.cli.options import chosen_targets, find_specs, load_specs, load_written, specs_argument, templates_option
-from scdgen.cli.output import code, echo, say
+from scdgen.cli.output import code, echo, paint, print_hint, say
 from scdgen.compile.compile import render_feeds
 from scdgen.compile.queries import check_script
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import FILES, Script
-from scdgen.errors import Problem, SpecError, printable
+from scdgen.errors import Problem, SpecError, line_and_status, printable
 from scdgen.escape import escape_control
 from scdgen.model.load import in_target
 from scdgen.model.resolved import SPEC_JSON, from_json, to_json
@@ -71,9 +71,32 @@ def validate(specs: tuple[str, ...], compiler: Compiler, debug: bool) -> None:
     \b
     Example:  scdgen validate specs
     """
-    for spec in load_specs(specs):
-        render_feeds(spec, compiler)
-        say(f"{spec.origin}: ok ({spec.target})")
+    problems, found = list[Problem](), find_specs(specs)
+    for spec in _load_right(found, problems):
+        try:
+            render_feeds(spec, compiler)
+            say(f"{spec.origin}: ok ({spec.target})")
+        except SpecError as error:
+            problems += error.problems
+    if problems:
+        log.error(line_and_status(SpecError(problems))[0], SpecError.exit_status)
+        wrong = len({problem.file for problem in problems})
+        print_hint(f"{len(problems)} error{'s' * (len(problems) > 1)} in {wrong} of {len(found)} specs")
+        raise click.exceptions.Exit(SpecError.exit_status)
+
+
+def _load_right(found: Sequence[Path], problems: list[Problem]) -> list[Spec]:
+    """Load the specs that have no mistakes, and add those of the others."""
+    try:
+        return load_specs(found)
+    except SpecError as error:
+        problems += error.problems
+        wrong = {problem.file for problem in problems}
+        right = [path for path in found if str(path) not in wrong]
+    try:
+        return load_specs(right)
+    except SpecError:  # one may need another
+        return []
 
 
 @click.command()
@@ -142,6 +165,8 @@ def generate(
         for path in foreign:
             echo(f"{path}: no spec of {shlex.join(specs)} makes it; remove it, or give its spec too")
         _require_none(changed, commands, kind, len(foreign))
+    if not changed:
+        print_hint("all files are up to date")
 
 
 def _note_options(dry: bool, targets: Sequence[str | None] = ()) -> None:
@@ -386,7 +411,8 @@ def _write_file(path: Path, text: str | None, check: bool, out: Path) -> int:
         if before is not None and after is not None and before.replace(b"\r\n", b"\n") == after:
             what = "CR LF on disk, LF of the spec; for git, write eol=lf in .gitattributes"
             lines = [f"{path}: the line ends differ: {what}"]
-        click.echo("\n".join(map(escape_control, lines or [f"{path}: the bytes differ, though not the lines"])))
+        for line in map(escape_control, lines or [f"{path}: the bytes differ, though not the lines"]):
+            click.echo(paint(line, {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])))
     elif text is None:
         paths.remove(path, out)
         say(f"removed {path}")

@@ -66,14 +66,14 @@ def format_history(found: Sequence[Commit]) -> str:
     """
     narrow = sys.stdout.isatty()
     counted = ["rows"] if narrow else ["spec_hash", "inserted", "updated", "removed"]
-    columns = ["version", "at", "what" if narrow else "operation", "run", *counted]
+    columns = ["version", "at", "operation", "run", *counted]
     rows = [_format_cells(commit, narrow) for commit in found]
     for name in ("taken", "feed"):
         if any(getattr(commit, name) for commit in found):
             columns.insert(4, name)
             for row, commit in zip(rows, found, strict=True):
                 row.insert(4, getattr(commit, name))
-    return output.format_table(columns, rows, whole=(1, 3))
+    return output.format_table(columns, rows, whole=(1, 3, len(columns) - 1))
 
 
 def _format_cells(commit: Commit, narrow: bool) -> list[object]:

@@ -9,11 +9,17 @@ import contextlib
 import datetime as dt
 import json
 import logging
+import os
+import re
+import shutil
 import sys
+import textwrap
 import time
 import traceback
 from collections.abc import Iterator
 from typing import Any
+
+import click
 
 from scdgen.escape import escape_control, escape_json
 from scdgen.url import hide_secrets
@@ -50,7 +56,19 @@ class _Handler(logging.Handler):
     def _to_text(self, record: logging.LogRecord) -> str | None:
         if hasattr(record, "event") or (_CHOSEN["quiet"] and hasattr(record, "progress")):
             return None
-        return "\n".join(map(escape_control, getattr(record, "lines", [record.getMessage()])))
+        lines = [*map(escape_control, getattr(record, "lines", [record.getMessage()]))]
+        if record.levelno >= logging.WARNING and sys.stderr.isatty():
+            lines = [_mark_place(line) for line in lines]
+        return "\n".join(lines)
+
+
+def _mark_place(line: str) -> str:
+    """Wrap a line between words, and mark where it says that something is wrong."""
+    width = shutil.get_terminal_size().columns
+    wrapped = textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    if os.environ.get("NO_COLOR"):
+        return wrapped
+    return re.sub(r"\A\S[^:\n]*(:\d+)*:", lambda found: click.style(found[0], "red", bold=True), wrapped)
 
 
 @contextlib.contextmanager

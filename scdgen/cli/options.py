@@ -396,7 +396,7 @@ def open_runner(
 
     folder = Path(options.warehouse)
     if not options.remote and not needs_tables and not folder.exists():  # the user may have another folder in mind
-        output.print_hint(f"no {folder.absolute()} yet; --warehouse names the folder of earlier runs")
+        output.print_hint(f"new tables go to {folder}; --warehouse names another folder")
     names = [*find_table_names(specs), *([metrics.parts] if metrics else [])]
     # A quick start makes long work slower, so use it only if all files are small.
     places = [place for spec in specs for place in (spec.source.path, spec.table.location)]

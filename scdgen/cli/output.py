@@ -21,6 +21,7 @@ from scdgen.url import hide_secrets
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from scdgen.facts.plan import Counts
     from scdgen.run.stream import BatchResult
 
 
@@ -35,7 +36,10 @@ def format_value(value: object) -> str:
     return value.hex() if isinstance(value, bytes | bytearray) else str(value)
 
 
+_TIME = re.compile(r"(?<=\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)")
+_COLORS = {"new": "green", "opened": "green", "returned": "green", "deleted": "red", "deletes": "red"}
 _LEAST_WIDTH = 8  # of a cell that may wrap, if the terminal has room for it
+_LONGEST_WORD = 20  # which a cell does not break
 # What breaks a line, for one program or another.
 _BREAK = r"[\x09-\x0d\x1c-\x1f\x85\u2028\u2029]"
 
@@ -113,8 +117,13 @@ def compare_cells(row: Compared) -> list[object]:
 
 
 def style_changed(value: object) -> str:
-    """Choose the style of a cell of :func:`compare_cells`."""
+    """Choose the style of a cell of :func:`compare_cells`, or of the word for a change."""
     return "bold yellow" if isinstance(value, _Changed) else _choose_style(value)
+
+
+def style_word(value: object) -> str:
+    """Choose the style of the word for a change, as the page of ``show`` has it."""
+    return _COLORS.get(str(value), "")
 
 
 Styles = Mapping[int, Callable[[object], str]]
@@ -125,11 +134,13 @@ def format_table(
     rows: Sequence[Sequence[object]],
     styles: Styles | None = None,
     whole: Collection[int] = (),
+    implied: str | None = None,
 ) -> str:
     """Format rows as aligned text; on a terminal with a frame, and with ``styles``: column index -> value -> style.
 
-    Cells of the columns with the indexes ``whole`` are not wrapped. On a terminal that is too narrow for them, and for
-    a part of the other cells, each row is a paragraph of lines ``column: value``.
+    Cells of the columns with the indexes ``whole`` are not wrapped. A terminal leaves out the column ``implied``, which
+    follows from others, and the clock of ``whole`` columns if it is midnight in all rows. If it is too narrow, there is
+    no frame, and then each row is a paragraph of lines ``column: value``.
     """
     if not sys.stdout.isatty():
         cells = [[escape_control(format_value(value)) for value in row] for row in (columns, *rows)]
@@ -137,30 +148,54 @@ def format_table(
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
         lines.insert(1, "  ".join("-" * width for width in widths))
         return "\n".join(line.rstrip() for line in lines)
-    return _render_for_terminal(_draw_table(columns, rows, styles or {}, whole))
+    kept = [place for place, name in enumerate(columns) if name != implied]
+    return _render_for_terminal(
+        _draw_table(
+            [columns[place] for place in kept],
+            [[row[place] for place in kept] for row in rows],
+            {new: (styles or {}).get(old, _choose_style) for new, old in enumerate(kept)},
+            {new for new, old in enumerate(kept) if old in whole},
+        )
+    )
 
 
 def _draw_table(
     columns: Sequence[str], rows: Sequence[Sequence[object]], styles: Styles, whole: Collection[int]
 ) -> RenderableType:
     """Draw a table in a frame, or if the terminal is too narrow for it, each row as lines of a column and its value."""
+    from rich import box
     from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
+    clocks = {at for row in rows for place in whole for at in _TIME.findall(format_value(row[place]))}
+    midnight = " 00:00:00" if clocks == {"00:00:00"} else ""
     header = [escape_control(column) for column in columns]
     cells = [
         [
-            Text(escape_control(format_value(value)), style=styles.get(place, _choose_style)(value))
+            Text(
+                escape_control(format_value(value).replace(midnight if place in whole else "", "")),
+                style=styles[place](value),
+            )
             for place, value in enumerate(row)
         ]
         for row in rows
     ]
-    # Find the width that each column has, and the least that it needs.
-    widths = [max(map(cell_len, (name, *(row[place].plain for row in cells)))) for place, name in enumerate(header)]
-    least = [width if place in whole else min(width, _LEAST_WIDTH) for place, width in enumerate(widths)]
-    if sum(least) + 3 * len(least) + 1 <= _open_console().width:  # with padding and rules
-        drawn = Table(header_style="bold")
+    # Find the width that each column has, and the least that it needs; a cell breaks no word but a very long one.
+    texts = [[name, *(row[place].plain for row in cells)] for place, name in enumerate(header)]
+    widths = [max(map(cell_len, column)) for column in texts]
+    words = [[min(cell_len(word), _LEAST_WIDTH if cell_len(word) > _LONGEST_WORD else _LONGEST_WORD)
+              for text in column for word in text.split()] for column in texts]  # fmt: skip
+    least = [
+        width if place in whole else min(width, max(words[place], default=_LEAST_WIDTH))
+        for place, width in enumerate(widths)
+    ]
+    room = _open_console().width - sum(least)
+    if room >= 2 * len(least) - 2:  # with padding, and if there is room with rules
+        framed = box.HEAVY_HEAD if room >= 3 * len(least) + 1 else None
+        drawn = Table(
+            header_style="bold", box=framed, padding=(0, 1) if framed else (0, 2, 0, 0), pad_edge=framed is not None
+        )
         for place, name in enumerate(header):
             drawn.add_column(Text(name), overflow="fold", no_wrap=place in whole, min_width=least[place])
         for row in cells:
@@ -210,22 +245,36 @@ def _quote_csv(text: str) -> str:
 
 
 def format_rows(
-    kind: str, columns: Sequence[str], rows: Sequence[Sequence[object]], whole: Collection[str] = ()
-) -> str:
+    kind: str, columns: Sequence[str], rows: Sequence[Sequence[object]], whole: Collection[str] = (),
+    implied: str | None = None,
+) -> str:  # fmt: skip
     """Format rows as ``table``, ``csv`` or ``json`` (one object per line).
 
-    ``whole`` are the columns of which a table wraps no cell.
+    ``whole`` are the columns of which a table wraps no cell, and ``implied`` one that a terminal leaves out.
     """
     if kind == "csv":
         return format_csv(columns, rows)
     if kind == "json":
         return "\n".join(format_json(dict(zip(columns, row, strict=True))) for row in rows)
     places = {place for place, name in enumerate(columns) if name in whole}
-    return format_table(columns, rows, whole=places) if rows else "no rows"
+    return format_table(columns, rows, whole=places, implied=implied) if rows else "no rows"
+
+
+def describe_counts(target: str, counts: Counts) -> str:
+    """Describe the counts of a run or a plan: in one line, or on a terminal without zeros in two."""
+    if not sys.stdout.isatty():
+        return escape_control(f"{target}: {counts.describe()}")
+    done = counts.without_zeros().describe() or "nothing changes"
+    return f"{paint(escape_control(target), bold=True)}: {done.replace('; ', f'{chr(10)}  ')}"
+
+
+def paint(text: str, style: str | None = None, bold: bool = False) -> str:
+    """Color a text, unless NO_COLOR is set; click takes the colors out if the output is not a terminal."""
+    return text if os.environ.get("NO_COLOR") else click.style(text, style, bold=bold)
 
 
 def describe_run(target: str, counts: Mapping[str, Any]) -> str:
-    """Describe the result of a run in one line."""
+    """Describe the result of a run, as :func:`describe_counts` does."""
     from scdgen.facts.plan import Counts
 
     inferred = f", {counts['inferred']} inferred" if counts.get("inferred") else ""
@@ -234,8 +283,8 @@ def describe_run(target: str, counts: Mapping[str, Any]) -> str:
         skipped += f", {number} rejected by {name}" if number else ""
     lost = counts.get("retries", 0)
     again = f", begun again {lost} {'time' if lost == 1 else 'times'} after other writers" if lost else ""
-    done = Counts(counts["keys"], counts["versions"]).describe()
-    return f"{target}: {done}{inferred}{skipped}{again} in {counts['seconds']:.1f} s"
+    done = describe_counts(target, Counts(counts["keys"], counts["versions"]))
+    return f"{done}{escape_control(f'{inferred}{skipped}{again}')} in {counts['seconds']:.1f} s"
 
 
 def describe_batch(done: BatchResult) -> str:
@@ -248,10 +297,10 @@ def describe_batch(done: BatchResult) -> str:
     return f"batch {done.batch}: {done.rows} rows; {'; '.join(parts)} in {done.seconds:.1f} s"
 
 
-def say(line: str) -> None:
+def say(line: str, escape: bool = True) -> None:
     """Print a line on what was done, unless --quiet is given."""
     if not log.is_quiet():
-        echo(line)
+        click.echo(escape_control(line) if escape else line)
 
 
 def echo(line: str, err: bool = False) -> None:
@@ -274,15 +323,20 @@ def print_hint(what: str) -> None:
 
 @contextmanager
 def progress(what: str) -> Iterator[None]:
-    """Show a line on stderr while Spark works, if it is a terminal and --quiet is not given."""
+    """Show a line and its seconds on stderr while Spark works, if it is a terminal and --quiet is not given."""
     if not sys.stderr.isatty() or log.is_quiet():
         yield
         return
     from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     # While Spark starts, what is written to stderr is captured, so this line has a stream of its own.
     with (
         os.fdopen(os.dup(sys.stderr.fileno()), "w") as stream,
-        Console(file=stream).status(hide_secrets(escape_control(what))),
-    ):
+        Progress(
+            SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn(),
+            console=Console(file=stream), transient=True,
+        ) as shown,
+    ):  # fmt: skip
+        shown.add_task(hide_secrets(escape_control(what)), total=None)
         yield

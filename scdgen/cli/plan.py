@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -27,6 +28,7 @@ from scdgen.cli.options import (
     specs_argument,
     values_option,
 )
+from scdgen.cli.show import flag_of, key_and_times
 from scdgen.errors import UsageError, hides_values
 from scdgen.facts.plan import WITHDRAWN, describe_deleted, describe_newer
 from scdgen.model import graph
@@ -91,17 +93,18 @@ def plan(
     failures: list[str] = []
     saved: list[PlannedRun] = []
     with open_runner(loaded, engine, files=[first.source]) as runner:
-        for spec in loaded:
+        for number, spec in enumerate(loaded, 1):
+            place = f"{number} of {len(loaded)}: " if loaded[1:] else ""
             values = first.params[spec.target]
             # Before the plan, so that the run finds what changes while it counts.
             state = runner.read_state(spec, first.source) if out is not None else None
             with (
-                output.progress(f"planning {spec.target}"),
+                output.progress(f"{place}planning {spec.target}"),
                 open_source(runner, spec, first.source, values, options) as given,
             ):
                 shown = 0 if hides_values() else limit
                 planned = runner.plan(spec, given, values, sample=shown, rows=False)
-            click.echo(output.format_json(as_object(planned)) if as_json else format_plan(planned, unused))
+            click.echo(output.format_json(as_object(planned)) if as_json else format_plan(planned, unused, spec))
             failures += [breach for one in conditions if (breach := one.describe_breach(planned)) is not None]
             if state is not None:
                 saved.append(make_planned(spec, state, planned, first.source, options))
@@ -128,12 +131,12 @@ def order_alone(specs: Sequence[Spec]) -> list[Spec]:
     return [step.spec for step in steps]
 
 
-def format_plan(plan: PlanResult, unused: Sequence[str] = ()) -> str:
+def format_plan(plan: PlanResult, unused: Sequence[str] = (), spec: Spec | None = None) -> str:
     """Format a plan as text: a line of counts, one about deleted keys and late rows, and a table of rows.
 
-    ``unused`` are columns of the source that the spec does not read.
+    ``unused`` are columns of the source that the spec does not read. With the spec, a terminal wraps no key or time.
     """
-    lines = [f"{plan.target}: {plan.counts.describe()}"]
+    lines = [output.describe_counts(plan.target, plan.counts)]
     more = ", ".join(_describe_more(plan))
     lines += [f"  {more}"] if more else []
     lines += [f"  columns not used: {', '.join(unused)}"] if unused else []
@@ -148,8 +151,13 @@ def format_plan(plan: PlanResult, unused: Sequence[str] = ()) -> str:
     if plan.sample:
         columns = list(plan.sample[0].new or plan.sample[0].old or {})
         rows = [[row.action, _describe_marks(row, plan.pattern), *output.compare_cells(row)] for row in plan.sample]
-        marked = {place: output.style_changed for place in range(2, 2 + len(columns))}
-        lines += ["", output.format_table(["change", "note", *columns], rows, marked)]
+        styles = {0: output.style_word, 1: output.style_word}
+        styles |= {place: output.style_changed for place in range(2, 2 + len(columns))}
+        whole = {place for place, name in enumerate(columns, 2) if spec and name in key_and_times(spec)}
+        lines += [
+            "",
+            output.format_table(["change", "note", *columns], rows, styles, whole, flag_of(spec) if spec else None),
+        ]
         # Say how many rows of each action are not shown.
         shown = Counter(row.action for row in plan.sample)
         total = plan.counts.versions or plan.counts.keys
@@ -159,7 +167,8 @@ def format_plan(plan: PlanResult, unused: Sequence[str] = ()) -> str:
 
 
 def _describe_more(plan: PlanResult) -> Iterator[str]:
-    if "deleted" in plan.counts.keys:
+    # A terminal shows no zeros.
+    if plan.counts.keys.get("deleted") or ("deleted" in plan.counts.keys and not sys.stdout.isatty()):
         yield describe_deleted(plan.counts.keys["deleted"], plan.current_keys, plan.limit)
     if plan.late:
         yield f"{plan.late} {'version' if plan.pattern.keeps_history else 'row'}{'s' * (plan.late != 1)} late"

@@ -122,12 +122,13 @@ def run(
         raise UsageError("no spec has members.inferred; add it to a spec, or leave --infer out", option="--infer")
     steps = graph.steps(loaded, infer)
     several, outcomes = by_file or len(steps) > 1, []
+    places = {step.spec.target: f"{n} of {len(steps)}: " for n, step in enumerate(steps, 1)} if steps[1:] else {}
     files = [given.source for given in inputs]
     with open_runner(loaded, engine, measured, files=files, retries=retries, retry_for=retry_for) as runner:
         # Before the first of several runs: of a plan, all is written or nothing is. A single one looks by itself.
         for spec in loaded if len(plans) > 1 else ():
             runner.require_fresh(spec, plans[spec.target])
-        merging = Merging(runner, options, plans, events, infer, adopt, by_file, Shown(as_json, several))
+        merging = Merging(runner, options, plans, events, infer, adopt, by_file, Shown(as_json, several), places)
         # Files stop at the first failure, because their order matters; tables go on that do not need a failed one.
         if by_file:
             begun = run_inputs(loaded[0], inputs, merging.merge)
@@ -234,7 +235,7 @@ class Shown:
         if self.as_json:
             click.echo(output.format_json(outcome.as_object() if self.several else outcome.counts))
         elif outcome.counts is not None:
-            output.say(output.describe_run(outcome.target, outcome.counts))
+            output.say(output.describe_run(outcome.target, outcome.counts), escape=False)
 
 
 @dataclass(frozen=True)
@@ -252,6 +253,8 @@ class Merging:
     by_file: bool
     """Whether each input is a run, so that each can be undone by itself."""
     shown: Shown
+    places: Mapping[str, str]
+    """Target -> its place among several, as in ``2 of 5: ``."""
 
     def merge(self, spec: Spec, given: Input) -> Counts:
         """Merge an input, each date of snapshots by a run that can be undone; return the counts of the last run."""
@@ -277,11 +280,12 @@ class Merging:
 
     def _merge(self, spec: Spec, given: Input, values: Mapping[str, object], run_id: str) -> Counts:
         named = {"feed": spec.feed} if spec.feed else {}
+        place = self.places.get(spec.target, "")
         named |= {"source": str(given.source)} if self.by_file else {}
         log.event("run begins", run=run_id, target=spec.target, spec=spec.origin, **named)
         with (
             report_run(self.events, spec, run_id, given.source, self.infer) as reported,
-            output.progress(" ".join(["merging", *named.values(), f"into {spec.target}"])),
+            output.progress(" ".join([f"{place}merging", *named.values(), f"into {spec.target}"])),
             open_source(self.runner, spec, given.source, values, self.options) as rows,
         ):
             infers = self.infer and spec.members.inferred is not None

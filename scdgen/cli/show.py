@@ -80,7 +80,7 @@ def show(
                 output.echo(f"{spec.target}: as of {found.as_of}", err=True)
             if drawn:
                 _write_timelines(Path(str(html)), spec, wanted, found, engine.compiler)
-            elif text := output.format_rows(kind, found.columns, found.tuples, key_and_times(spec)):
+            elif text := output.format_rows(kind, found.columns, found.tuples, key_and_times(spec), flag_of(spec)):
                 click.echo(text)
             if found.following is not None:
                 click.echo(
@@ -93,6 +93,11 @@ def key_and_times(spec: Spec) -> set[str]:
     """The columns that identify a version of a table."""
     times = {spec.history.valid_from, spec.history.valid_to} if spec.keeps_history else set()
     return {*spec.keys, *times}
+
+
+def flag_of(spec: Spec) -> str | None:
+    """The column that says which versions are open, as their ends do."""
+    return spec.history.is_current.name if spec.keeps_history and spec.history.is_current else None
 
 
 def choose_kind(loaded: list[Spec], kind: str | None, html: str | None) -> str:

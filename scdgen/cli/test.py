@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
 import shutil
 import time
 from collections.abc import Iterable, Sequence
@@ -121,7 +120,7 @@ def _format_line(report: Report, names_engine: bool) -> str:
     marks = "".join("F" if played.message else "." for played in report.played)
     style = "red" if report.failed else "green"
     engine = f" [{report.engine}]" if names_engine else ""
-    return f"{escape_control(report.file.path.as_posix())}{engine} {_style(marks, style)}"
+    return f"{escape_control(report.file.path.as_posix())}{engine} {output.paint(marks, style)}"
 
 
 def _format_end(reports: Sequence[Report], names_engine: bool, seconds: float) -> Iterable[str]:
@@ -131,7 +130,7 @@ def _format_end(reports: Sequence[Report], names_engine: bool, seconds: float) -
             engine = f" [{report.engine}]" if names_engine else ""
             yield ""
             name = escape_control(f"{report.file.path.as_posix()}: {played.case.name}")
-            yield _style(f"FAILED {name}{engine}", "red", bold=True)
+            yield output.paint(f"FAILED {name}{engine}", "red", bold=True)
             if played.case.why:
                 yield f"  why: {escape_control(' '.join(played.case.why.split()))}"
             yield f"  {escape_control(played.message)}"
@@ -141,15 +140,15 @@ def _format_end(reports: Sequence[Report], names_engine: bool, seconds: float) -
     passed = sum(len(report.played) for report in reports) - failed
     counts = [*([f"{failed} failed"] if failed else []), *([f"{passed} passed"] if passed else [])]
     yield ""
-    yield _style(f"{', '.join(counts)} in {seconds:.1f} s", "red" if failed else "green")
+    yield output.paint(f"{', '.join(counts)} in {seconds:.1f} s", "red" if failed else "green")
 
 
 def _format_rows(missing: str, extra: str) -> list[str]:
     """The rows that are missing, and those that are too many, side by side; below each other if they are too wide."""
     from rich.cells import cell_len
 
-    left = ["missing:", *(escape_control(line) for line in missing.splitlines())]
-    right = ["too many:", *(escape_control(line) for line in extra.splitlines())]
+    left = ["- expected, not there:", *(escape_control(line) for line in missing.splitlines())]
+    right = ["+ there, not expected:", *(escape_control(line) for line in extra.splitlines())]
     # Measure in cells of the terminal: some characters take two.
     width = max(map(cell_len, left))
     if 2 + width + len(_GAP) + max(map(cell_len, right)) > shutil.get_terminal_size((120, 0)).columns:
@@ -166,12 +165,7 @@ def _format_rows(missing: str, extra: str) -> list[str]:
 
 def _paint(lines: list[str], style: str) -> list[str]:
     """Colour the rows, below a title and a line of names."""
-    return [*lines[:2], *(_style(line, style) if line else "" for line in lines[2:])]
-
-
-def _style(text: str, style: str, bold: bool = False) -> str:
-    """Colour a text, unless NO_COLOR is set; click takes the colours out if stdout is not a terminal."""
-    return text if os.environ.get("NO_COLOR") else click.style(text, style, bold=bold)
+    return [*lines[:2], *(output.paint(line, style) if line else "" for line in lines[2:])]
 
 
 def _as_json(report: Report, played: Played) -> dict[str, object]:
@@ -200,7 +194,8 @@ def _as_suite(report: Report) -> Suite:
 def _as_result(played: Played) -> Result:
     outcome = None
     if played.message:
-        shown = [f"missing:\n{played.missing}\ntoo many:\n{played.extra}"] if played.missing or played.extra else []
+        rows = f"expected, not there:\n{played.missing}\nthere, not expected:\n{played.extra}"
+        shown = [rows] if played.missing or played.extra else []
         outcome = Outcome("failure", "case", played.message, "\n".join([played.message, *shown]))
     return Result(played.case.name, played.seconds, outcome)
 

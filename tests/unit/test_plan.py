@@ -127,7 +127,7 @@ def test_text_with_actions_of_a_custom_pattern() -> None:
         "(4 more of end; --limit N shows more)"
     )
     assert Limit("end>=10%", "end", ">=", Decimal(10), percent=True).describe_breach(plan) == (
-        "crm.t: the plan fails on end>=10%: 4 end against 40 current keys, 10.0%"
+        "crm.t: the plan fails on end>=10%: 4 end against 40 current keys, 10.0 %"
     )
 
 
@@ -169,12 +169,12 @@ def test_nan_is_not_a_change() -> None:
         ("returned=1", "1 returned"),
         ("closed>4", "5 closed"),
         # Closed versions of current keys: one of the five is a tombstone.
-        ("closed>=10%", "4 closed against 40 current keys, 10.0%"),
+        ("closed>=10%", "4 closed against 40 current keys, 10.0 %"),
         ("closed>10%", None),
-        ("deleted>4.9%", "2 deleted against 40 current keys, 5.0%"),
+        ("deleted>4.9%", "2 deleted against 40 current keys, 5.0 %"),
         ("deleted>5%", None),
         ("opened>17.5%", None),
-        ("opened>17.4%", "7 opened against 40 current keys, 17.5%"),
+        ("opened>17.4%", "7 opened against 40 current keys, 17.5 %"),
     ],
 )
 def test_breached_limit_is_described(condition: str, says: str | None) -> None:
@@ -227,3 +227,14 @@ def test_malformed_limit_stops_plan_before_spark(capsys: pytest.CaptureFixture[s
         main(["plan", "specs/customer.yml", "--fail-on", "close"])
     out, err = capsys.readouterr()
     assert (stopped.value.code, out, err) == (2, "", f"--fail-on close: {HOW}\n")
+
+
+@pytest.mark.parametrize("width", ["80", "120"])
+def test_a_terminal_shows_no_zeros_and_wraps_no_time(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", width)
+    monkeypatch.setenv("NO_COLOR", "1")
+    text = format_plan(replace(PLAN, counts=NOTHING, late=0), spec=SCD2)
+    assert text.startswith("crm.t: keys: 7 new\n  versions: 7 opened\n\n")
+    assert text.count("NULL -> 2024-06-01 ") == 1 and "00:00:00" not in text and "is_current" not in text
+    assert max(map(len, text.splitlines()[2:-1])) <= int(width)

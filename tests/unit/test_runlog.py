@@ -189,7 +189,7 @@ def test_history_of_runs_fits_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> 
     text = format_history(made)
     assert max(map(len, text.splitlines())) <= 80
     assert "run:" not in text and "hash" not in text, "a table, not a paragraph for each version"
-    assert "20240501T060000-3fa9c1" in text and "+12345" in text and str(AT) in text
+    assert "20240501T060000-3fa9c1" in text and "+12345" in text and f"{AT:%Y-%m-%d}" in text
     assert "…" not in text, "nothing is cut"
 
 

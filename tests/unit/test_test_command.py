@@ -126,8 +126,8 @@ def test_failure_shows_the_rows_side_by_side(tmp_path: Path, capsys: pytest.Capt
         "",
         f"FAILED {file}: a late row splits the version that it falls in",
         "  why: orders arrive late",
-        "  batch 1: the rows are others",
-        "  missing:                                                     too many:",
+        "  batch 1: the rows differ",
+        "  - expected, not there:                                       + there, not expected:",
         "  id | city | valid_from | valid_to   | is_current | action    "
         "id | city | valid_from | valid_to   | is_current | action",
         "  1  | Bern | 2024-02-01 | 2024-03-01 | false      | U         "
@@ -141,12 +141,12 @@ def test_json_and_junit_have_every_case(tmp_path: Path, capsys: pytest.CaptureFi
     assert run(file, "--format", "json", "--junit", tmp_path / "out" / "cases.xml") == 1
     failed, passed = map(json.loads, capsys.readouterr().out.splitlines())
     assert (failed["result"], passed["result"], failed["engine"]) == ("failed", "passed", "duckdb")
-    assert failed["message"] == "view main.crm.customer_now: the rows are others"
+    assert failed["message"] == "view main.crm.customer_now: the rows differ"
     assert (failed["missing"], failed["too_many"]) == ([{"id": "1", "city": "Bern"}], [{"id": "1", "city": "Rome"}])
     suite = ET.parse(tmp_path / "out" / "cases.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
     failure = suite.find("testcase/failure")
-    assert failure is not None and failure.text is not None and "too many:\nid | city\n1  | Rome" in failure.text
+    assert failure is not None and failure.text is not None and "there, not expected:\nid | city\n1  | Rome" in failure.text
 
 
 def test_text_chooses_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
