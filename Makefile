@@ -197,7 +197,7 @@ bench: $(READY)
 	$(BIN)/python -m tests.bench $(PARTS)
 
 docs: $(READY)
-	$(BIN)/python -m tests.tools.picture > docs/late-row.svg
+	$(BIN)/python -m tests.tools.picture
 	$(BIN)/python -m tests.tools.readme
 	$(BIN)/python -m tests.tools.sessions
 

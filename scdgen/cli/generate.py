@@ -109,15 +109,13 @@ def _load_right(found: Sequence[Path], problems: list[Problem]) -> list[Spec]:
     type=click.Choice(["sql", "notebook", "script", "checks"]),
     default="sql",
     show_default=True,
-    help="notebook: also write a notebook.sql for Databricks. script: also write merge.script.sql, which is "
-    "merge.sql in one statement, and the same of rejects.sql. checks: also write checks.job.sql, one statement that "
-    "fails if a check does. Every format updates those that exist.",
+    help="Also write a notebook for Databricks; merge.sql as one statement (script); checks as a statement that fails "
+    "(checks). Those that exist are always updated.",
 )
 @click.option(
     "--plan",
     is_flag=True,
-    help="Also write plan.sql: queries that show what merge.sql would do, to paste. Without it, those that exist are "
-    "updated. scdgen plan needs no file.",
+    help="Also write plan.sql, queries to paste that show what merge.sql would do.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff if the files differ.")
 @click.option("--diff", is_flag=True, help="Like --check, and print what a run will say of the stored table.")

@@ -66,7 +66,7 @@ def format_history(found: Sequence[Commit]) -> str:
     """
     narrow = sys.stdout.isatty()
     counted = ["rows"] if narrow else ["spec_hash", "inserted", "updated", "removed"]
-    columns = ["version", "at", "operation", "run", *counted]
+    columns = ["version", "at", "what" if narrow else "operation", "run", *counted]
     rows = [_format_cells(commit, narrow) for commit in found]
     for name in ("taken", "feed"):
         if any(getattr(commit, name) for commit in found):

@@ -57,7 +57,7 @@ def init(
 ) -> None:  # fmt: skip
     """Write a first draft of a spec: from data, a dbt snapshot or flows of AUTO CDC.
 
-    Comments mark what is guessed, and what of a snapshot or a statement a spec cannot express. Local CSV and JSON
+    Comments mark guesses, and anything in a snapshot or a statement that a spec cannot express. Local CSV and JSON
     files need no Spark, unless their values are nested. Feeds of Debezium, DMS and Delta are recognized.
 
     \b

@@ -45,7 +45,7 @@ _OF_ROWS = {*FORMATS, PACKED} - {".json"}  # which may be a spec
 
 def common_options(command: F) -> F:
     """--quiet and --debug, for every command."""
-    quiet = "Print errors, warnings and requested results only: no progress, hints, or lines on what was done."
+    quiet = "Print only errors, warnings and requested results."
     for option in (
         click.option("--debug", is_flag=True, help="Show Python's and Spark's errors in full.", is_eager=True,
                      callback=lambda _, __, value: log.set_debug(value)),
@@ -139,8 +139,8 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def merge_options(command: F) -> F:
     """--retry-for, --retries, --metrics, --values and --log-format, for commands that merge."""
     metrics = "A Delta table that gets a row per run and table; created if it does not exist."
-    retry_for = "How long a run starts over after conflicts with other writers, or if its source grew: 30s, 10m or 1h."
-    retries = "How often a run starts over, at most.  [default: no limit but --retry-for]"
+    retry_for = "How long to retry after conflicts with other writers: 30s, 10m or 1h."
+    retries = "Maximum number of retries.  [default: no limit]"
     for option in (
         log_option,
         values_option,

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import click
@@ -187,15 +188,13 @@ def _draw_table(
     words = [[min(cell_len(word), _LEAST_WIDTH if cell_len(word) > _LONGEST_WORD else _LONGEST_WORD)
               for text in column for word in text.split()] for column in texts]  # fmt: skip
     least = [
-        width if place in whole else min(width, max(words[place], default=_LEAST_WIDTH))
+        width if place in whole else min(width, max([*words[place], _LEAST_WIDTH]))
         for place, width in enumerate(widths)
     ]
     room = _open_console().width - sum(least)
-    if room >= 2 * len(least) - 2:  # with padding, and if there is room with rules
+    if room >= 2 * len(least):  # with padding, and if there is room with rules
         framed = box.HEAVY_HEAD if room >= 3 * len(least) + 1 else None
-        drawn = Table(
-            header_style="bold", box=framed, padding=(0, 1) if framed else (0, 2, 0, 0), pad_edge=framed is not None
-        )
+        drawn = Table(header_style="bold", box=framed, padding=(0, 1) if framed else (0, 2, 0, 0))
         for place, name in enumerate(header):
             drawn.add_column(Text(name), overflow="fold", no_wrap=place in whole, min_width=least[place])
         for row in cells:
@@ -264,7 +263,8 @@ def describe_counts(target: str, counts: Counts) -> str:
     """Describe the counts of a run or a plan: in one line, or on a terminal without zeros in two."""
     if not sys.stdout.isatty():
         return escape_control(f"{target}: {counts.describe()}")
-    done = counts.without_zeros().describe() or "nothing changes"
+    groups = ({word: n for word, n in group.items() if n} for group in (counts.keys, counts.versions))
+    done = replace(counts, **dict(zip(("keys", "versions"), groups, strict=True))).describe() or "nothing changes"
     return f"{paint(escape_control(target), bold=True)}: {done.replace('; ', f'{chr(10)}  ')}"
 
 

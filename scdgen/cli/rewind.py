@@ -42,7 +42,7 @@ def rewind(
     """Take a table back to a time, as if nothing had been effective after it, after showing what that changes.
 
     Versions that start after the time are removed, and versions that end after it are open again, in one MERGE.
-    With history.recorded, the stored rows are ended, and what is open again is inserted. `scdgen undo` takes it back.
+    With history.recorded, stored rows are end-dated, and reopened versions inserted. `scdgen undo` takes it back.
 
     \b
     Example:  scdgen rewind specs/customer.yml --to 2024-05-01

@@ -65,7 +65,7 @@ Counts = dict[str, Any]
     metavar="FILE|URL",
     help="A file or server that gets OpenLineage events: START and COMPLETE or FAIL for each run of a table.",
 )
-@click.option("--from", "from_file", metavar="PATH", help="Continue from this one of the files that --source matches.")
+@click.option("--from", "from_file", metavar="PATH", help="Resume at this file of a --source pattern.")
 @click.option(
     "--infer",
     is_flag=True,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -127,7 +129,8 @@ def parse_keys(given: tuple[str, ...]) -> dict[str, str]:
 def _write_timelines(file: Path, spec: Spec, wanted: VersionFilter, found: VersionRows, compiler: Compiler) -> None:
     from scdgen.cli.timeline import build_page, render_page
 
-    page = build_page(spec, wanted, found)
+    now = dt.datetime.now(dt.timezone.utc).strftime("%Y-%m-%d %H:%M")
+    page = replace(build_page(spec, wanted, found), made=now)
     write_page(file, render_page(page, compiler))
     output.say(f"wrote {file}: {spec.target}, {page.counted}")
 

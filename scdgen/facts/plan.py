@@ -115,10 +115,6 @@ class Counts:
     versions: Mapping[str, int]
     """Word -> number of versions; empty for a table without history."""
 
-    def without_zeros(self) -> Counts:
-        """Return the counts of what happens at all."""
-        return Counts(*({word: n for word, n in group.items() if n} for group in (self.keys, self.versions)))
-
     def describe(self) -> str:
         """Describe the counts in one line.
 

@@ -113,10 +113,11 @@ TYPES = (
 )  # fmt: skip
 # A name, not an address: the schema is not published, and the name would stay if it were.
 SCHEMA_ID = "urn:scdgen:spec"
+_DRAFT = "http://json-schema.org/draft-07/schema#"
 
 
 def build_schema() -> dict[str, Any]:
-    """Build the JSON Schema (draft 2020-12), with the description of every option."""
+    """Build the JSON Schema (draft 7, which all editors know), with the description of every option."""
     made = _with_type_references(spec.Spec.model_json_schema(schema_generator=_Generator))
     definitions = made["$defs"]
     for definition in definitions.values():
@@ -133,7 +134,7 @@ def build_schema() -> dict[str, Any]:
         own = {"": OWN, "Source": OWN_OF_SOURCE}.get(name, ())
         for options in (form.get("properties", {}) for form in (definition, *definition.get("anyOf", ()))):
             options |= {key: _or_null(options[key]) for key in options.keys() - {*own}}
-    return {"$schema": _Generator.schema_dialect, "$id": SCHEMA_ID, **made, "title": "scdgen spec"}
+    return {"$schema": _DRAFT, "$id": SCHEMA_ID, **made, "title": "scdgen spec"}
 
 
 _WITHOUT_DEFAULTS = {"Column", "JoinedTable", "Check", "Expectation", "Type"}

@@ -256,7 +256,7 @@ class Source(Model):
         default=None,
         alias="schema",
         description="The columns of JSON or Parquet that the spec reads, with their types, such as `before struct<id "
-        "int>, op string`, where files differ. What a file lacks is NULL.",
+        "int>, op string`, if the files have different columns. Missing columns are NULL.",
     )
     join: Annotated[dict[Name, JoinedTable], Option(in_json="if_set")] = Field(
         default_factory=dict,
@@ -273,8 +273,8 @@ class Source(Model):
         ),
     ] = Field(
         default=None,
-        description="For `join`: only keys of which a version starts or ends at this time or later are read, or that "
-        "point, by any version, to a parent with one; all keys if it is NULL.",
+        description="For `join`: reads only keys with a version, or a parent of one, that starts or ends at or after "
+        "this time; all keys if it is NULL.",
     )
     feed: Literal["changes", "snapshot", "versions"] = Field(
         default="changes",
@@ -307,7 +307,7 @@ class Source(Model):
     sequence_by: Annotated[
         Expressions,
         Option(over=Rows.SOURCE, refused=(not_with("versions", "every row is a version; remove it"),)),
-    ] = Field(default=(), description="Of several rows with the same key and time, the greatest wins.")
+    ] = Field(default=(), description="Breaks ties between rows with the same key and time: the greatest value wins.")
     delete_when: Annotated[
         Expression | None,
         Option(
@@ -536,8 +536,8 @@ class History(Model):
     recorded: Annotated[Recorded | None, BeforeValidator(_off_is_none), Option(in_json="if_set")] = Field(
         default=None,
         description="`true`, or the names of two columns: a second axis of time. A row that a run changes is ended at "
-        "the run's time, and what it becomes is a new row. The rows without such an end are the table of a spec "
-        "without the option.",
+        "the run's time, and what it becomes is a new row. `WHERE recorded_to IS NULL` gives the table as it "
+        "would be without this option.",
     )
 
     @property
@@ -602,8 +602,8 @@ class Table(Model):
     properties: Properties = Field(default_factory=dict, description="Delta table properties.")
     time_zone: TimeZone | None = Field(
         default=None,
-        description="In which dates, texts and `history.open_end` are read as times. Without it, files say UTC, and a "
-        "run takes the session's when it creates the table, which keeps it.",
+        description="The time zone in which dates, strings and `history.open_end` become timestamps. Without it, files "
+        "say UTC, and a run takes the session's when it creates the table, which keeps it.",
     )
     location: Place | None = Field(
         default=None, description="The folder of the table's files, if the catalog is not to choose it."

@@ -1,13 +1,27 @@
-"""The picture of a late row, drawn from the result of the reference.
+"""The pictures of a late row, of the steps of its MERGE, and of its plan in a terminal.
 
-Run: python -m tests.tools.picture > docs/late-row.svg
+Run: python -m tests.tools.picture (or `make docs`), which writes them into docs/.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import io
+import os
+import re
+import sys
 from collections.abc import Iterator, Sequence
+from unittest import mock
 
+from rich.console import Console
+from rich.text import Text
+
+from scdgen import load_spec_text
+from scdgen.cli.plan import format_plan
+from scdgen.facts.plan import Counts
+from scdgen.patterns.pattern import pattern_of
+from scdgen.run.results import PlanResult, PlanRow
+from tests.conftest import ROOT
 from tests.support.reference import Change, History, Meaning, Version, merge_changes
 
 KEY = (1,)
@@ -85,5 +99,60 @@ def svg() -> str:
     return "\n".join([*lines, "</svg>", ""])
 
 
+STEPS = (
+    ("source_rows", "casts the columns of the batch", "Rome, 1 February"),
+    ("changes", "one row per key and time; refuses bad rows", "Rome, 1 February"),
+    ("stored", "the versions that a change can affect", "Oslo until March; Paris"),
+    ("events", "both on one timeline", "Oslo, Rome, end of Oslo, Paris"),
+    ("states", "one event per key and time", "Oslo, Rome, Paris"),
+    ("starts", "which of them open a version", "all three"),
+    ("versions", "where each of them ends", "Oslo ends in February, Rome in March"),
+    ("MERGE", "writes what differs from the table", "Oslo corrected, Rome opened"),
+)
+
+
+def steps_svg() -> str:
+    """The way of a batch through the steps of merge.sql, with the late row as an example."""
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 500 {len(STEPS) * 58}" font-family="sans-serif">']
+    lines.append(STYLE)
+    for number, (name, does, example) in enumerate(STEPS):
+        y = number * 58 + 4
+        colour = COLOURS["Rome" if number < 2 else "Oslo" if number == 2 else "Paris"]
+        lines.append(f'<rect x="4" y="{y}" width="112" height="40" rx="4" fill="{colour}"/>')
+        lines.append(text(60, y + 25, name, 15, "middle", "bar"))
+        lines += [text(128, y + 16, does, 15), text(128, y + 36, example, 13)]
+        if number < len(STEPS) - 1:
+            lines.append(f'<path d="M60 {y + 42}v12m-4 -5l4 5l4 -5" fill="none" stroke="#888"/>')
+    return "\n".join([*lines, "</svg>", ""])
+
+
+def plan_svg() -> str:
+    """The plan of the late row as a terminal of 80 columns shows it, drawn by rich."""
+    spec = load_spec_text((ROOT / "specs/customer.yml").read_text() + "history: {type: date}\n")
+    (oslo, rome) = ({"id": 1, "name": "Ann", "address": city} for city in ("Oslo", "Rome"))
+    old = oslo | {"valid_from": FIRST, "valid_to": dt.date(2024, 3, 1), "is_current": False}
+    at = dt.date.fromisoformat(LATE[0])
+    rows = (
+        PlanRow("corrected", True, False, {"id": 1}, old, old | {"valid_to": at}),
+        PlanRow("opened", True, False, {"id": 1}, None, rome | {"valid_from": at, **dict(list(old.items())[4:])}),
+    )
+    counts = Counts({"new": 0, "changed": 1}, {"opened": 1, "corrected": 1})
+    plan = PlanResult("crm.customer", pattern_of(spec), counts, 2, 2, 0, 0, rows)
+    with (
+        mock.patch.object(sys, "stdout", mock.Mock(isatty=lambda: True, encoding="utf-8")),
+        mock.patch.dict(os.environ, {"COLUMNS": "80", "TERM": "xterm-256color", "FORCE_COLOR": "1"}),
+    ):
+        os.environ.pop("NO_COLOR", None)
+        shown = format_plan(plan, spec=spec)
+    console = Console(record=True, width=80, file=io.StringIO(), force_terminal=True)
+    console.print(Text.from_ansi(shown))
+    drawn = console.export_svg(title="scdgen plan specs/customer.yml --source late.csv", unique_id="plan")
+    return re.sub(r" *@font-face \{.*?\}\n", "", drawn, flags=re.DOTALL)  # which would come from another host
+
+
+PICTURES = {"late-row.svg": svg, "merge-steps.svg": steps_svg, "plan.svg": plan_svg}
+
+
 if __name__ == "__main__":
-    print(svg(), end="")
+    for name, draw in PICTURES.items():
+        (ROOT / "docs" / name).write_text(draw())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import click
 
@@ -65,6 +65,7 @@ def filled(text: str) -> str:
 
 
 COMMON = 8  # options of so many commands are what "the common options" means
+SHOWN = 3  # so many examples of a command stand on the page; its help may have more
 SHARED = 2  # options of so many commands are listed once, too
 
 
@@ -77,7 +78,7 @@ def commands() -> str:
     shared = {row: option for _, option, row in rows if len(owners[row]) >= SHARED}
     common = {row: option for row, option in shared.items() if len(owners[row]) >= COMMON}
     others = [row for row in shared if row not in common]
-    parts = ["### The common options\n", *_table(common), "", "### Options of several commands\n", *_table(others)]
+    parts = ["### The common options\n", *common, "", "### Options of several commands\n", *others]
     for name, command in cli.commands.items():
         parts += ["", *_command(name, command, common, shared)]
     return "\n".join(parts)
@@ -96,11 +97,11 @@ def _command(name: str, command: click.Command, common: Mapping[str, str], share
     words, _, examples = inspect.cleandoc(command.help or "").partition("\n\n\b\n")
     yield re.sub(r"(?<!\n)\n(?!\n)", " ", words) + "\n"
     lines = [line.strip() for line in re.sub(r"^Examples?:", "", examples).splitlines()]
-    shown = [re.sub(r" {3,}", "  # ", line) for line in lines if line.startswith("scdgen ")]
+    shown = [re.sub(r" {3,}", "  # ", line) for line in lines if line.startswith("scdgen ")][:SHOWN]
     yield "\n".join(["```sh", *shown, "```\n"])
     rows = dict(_options(name, command))
     own = [row for row in rows.values() if row not in shared]
-    yield from _table(own) if own else ()
+    yield from own
     others = [f"`{option}`" for option, row in rows.items() if row in shared and row not in common]
     of_all = [f"`{option}`" for option, row in rows.items() if row in common]
     if len(of_all) == len(common):
@@ -113,22 +114,19 @@ def _options(name: str, command: click.Command) -> Iterator[tuple[str, str]]:
     context = click.Context(command, info_name=name)
     for option in command.params:
         if isinstance(option, click.Option) and not option.hidden:
-            yield option.opts[-1], f"| `{_written(option, context)}` | {_default(option)} | {option.help or ''} |"
-
-
-def _table(rows: Iterable[str]) -> list[str]:
-    return ["| option | default | meaning |", "|---|---|---|", *rows]
+            help_ = option.help or "The form of the output."
+            yield option.opts[-1], f"- `{_written(option, context)}`{_default(option)}: {help_}"
 
 
 def _written(option: click.Option, context: click.Context) -> str:
     value = "" if option.is_flag else f" {option.make_metavar(context)}"
-    return f"{', '.join(option.opts)}{value}".replace("|", "\\|")
+    return f"{', '.join(option.opts)}{value}"
 
 
 def _default(option: click.Option) -> str:
     if option.is_flag or not isinstance(option.default, str | int):
-        return option.show_default if isinstance(option.show_default, str) else ""
-    return f"`{option.default}`"
+        return f" ({option.show_default})" if isinstance(option.show_default, str) else ""
+    return f" (`{option.default}`)"
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Run: python -m tests.tools.screenshots FOLDER [WIDTH...]
 
-Writes ``known-light-WIDTH.png`` and ``known-dark-WIDTH.png`` for each width in pixels. docs/images has those of 900.
+Writes ``known-light-WIDTH.png`` and ``known-dark-WIDTH.png`` for each width in pixels. docs/images has one.
 """
 
 from __future__ import annotations

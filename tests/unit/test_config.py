@@ -216,8 +216,8 @@ def test_bash_completes(words: str, wanted: list[str]) -> None:
 
 
 def test_example_of_the_page_is_valid() -> None:
-    page = (ROOT / "docs/how-to/configure.md").read_text()
-    (example,) = (block for block in blocks(page) if block.path == "scdgen.toml")
+    page = (ROOT / "docs/how-to/environments.md").read_text()
+    (example,) = (block for block in blocks(page.partition("## Options in a file")[2]) if block.path == "scdgen.toml")
     assert example.path == "scdgen.toml"
     Path(example.path).write_text(example.text)
     shown = parsed("show", "t.yml")

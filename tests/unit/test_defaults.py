@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft7Validator
 
 from scdgen import Spec, SpecError, load_spec, load_spec_text
 from scdgen.cli.generate import render_files
@@ -216,8 +216,8 @@ def test_schema_of_defaults(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "schema", "--defaults") == (0, render_schema(defaults=True), "")
     committed = (ROOT / "docs" / "scdgen.defaults.schema.json").read_text()
     assert render_schema(defaults=True) == committed, "run: scdgen schema --defaults > docs/scdgen.defaults.schema.json"
-    Draft202012Validator.check_schema(build_defaults_schema())
-    validator = Draft202012Validator(build_defaults_schema())
+    Draft7Validator.check_schema(build_defaults_schema())
+    validator = Draft7Validator(build_defaults_schema())
     document = {key: value for key, value in tree(FULL).items() if key not in OWN}
     document["source"] = {key: value for key, value in document["source"].items() if key not in OWN_OF_SOURCE}
     document["params"]["since"] = {"default": "SELECT 1"}
@@ -237,7 +237,7 @@ def test_null_takes_back_what_the_schemas_know() -> None:
     spec = {**SHORT, **near, "source": {**SHORT["source"], **near["source"]}}  # type: ignore[dict-item]
     loaded = load_spec(write("specs/t.yml", spec))
     assert (loaded.audit.run_id, loaded.params, loaded.bad_rows, loaded.source.options) == (None, {}, "fail", {})
-    of_spec, of_defaults = Draft202012Validator(build_schema()), Draft202012Validator(build_defaults_schema())
+    of_spec, of_defaults = Draft7Validator(build_schema()), Draft7Validator(build_defaults_schema())
     assert [error.message for error in of_spec.iter_errors(spec)] == []
     assert [error.message for error in of_defaults.iter_errors(near)] == []
     checks = [{"name": "c", "query": None}]

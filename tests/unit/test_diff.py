@@ -99,7 +99,7 @@ def test_keys_and_times_are_not_wrapped_on_a_narrow_terminal(monkeypatch: pytest
 def test_changes_become_paragraphs_on_a_narrower_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout", Terminal())
     monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "44")
+    monkeypatch.setenv("COLUMNS", "40")
     long = values(1, "Ann Mary Louise of Kent", "the city of the old harbour")
     row = DiffRow("changed", {"id": 1}, "2024-03-01 00:00:00", long, long | {"name": "Ann"})
     assert [line.rstrip() for line in format_diff(replace(OF_TIMES, rows=(row,)), SPEC, "table").splitlines()[2:]] == [

@@ -19,7 +19,7 @@ from tests.support.pages import PAGES, Block, blocks, commands, name_of
 from tests.support.spec_variations import BASES, VARIATIONS, changed, load
 from tests.tools import llms
 from tests.tools.picture import LATE as LATE_ROW
-from tests.tools.picture import STORED, svg
+from tests.tools.picture import PICTURES, STORED
 from tests.tools.readme import filled
 
 pytestmark = pytest.mark.verify
@@ -52,8 +52,9 @@ def test_list_of_pages_for_language_models_is_current() -> None:
         assert name in pages or name.startswith("decisions/"), name
 
 
-def test_picture_of_late_row_is_current() -> None:
-    assert (ROOT / "docs/late-row.svg").read_text() == svg(), "run: python -m tests.tools.picture > docs/late-row.svg"
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_are_current(name: str) -> None:
+    assert (ROOT / "docs" / name).read_text() == PICTURES[name](), "run: python -m tests.tools.picture"
 
 
 def test_first_page_is_short_and_tells_the_story_of_its_picture() -> None:
@@ -92,9 +93,6 @@ def test_other_yaml_in_pages_is_valid() -> None:
     hooks = YAML(typ="safe", pure=True).load(document)["repos"][0]["hooks"]
     ours = YAML(typ="safe", pure=True).load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert [hook["id"] for hook in hooks] == [hook["id"] for hook in ours]
-    jobs = YAML(typ="safe", pure=True).load(written["docs/tutorial.md", "databricks.yml"])["resources"]["jobs"]
-    for task in jobs["customer"]["tasks"]:
-        assert ("docs/tutorial.md", task["spark_python_task"]["python_file"]) in written
     # The run of the second job takes the plan of the first.
     jobs = YAML(typ="safe", pure=True).load(written["docs/how-to/ci.md", ".github/workflows/nightly.yml"])["jobs"]
     calls = {name: [step["run"] for step in job["steps"] if "run" in step][-1] for name, job in jobs.items()}
@@ -106,11 +104,15 @@ def test_other_yaml_in_pages_is_valid() -> None:
         if program == "scdgen":
             assert words[0] == "--no-config"
             _parse(words[1:])
+    job = YAML(typ="safe", pure=True).load(written["docs/how-to/ci.md", ".github/workflows/tables.yml"])["jobs"]["run"]
+    for step in job["steps"]:
+        if step.get("run", "").startswith("scdgen "):
+            _parse(shlex.split(step["run"])[1:])
     names = {
         "docs/how-to/ci.md .github/workflows/scdgen.yml",
         "docs/how-to/ci.md .github/workflows/nightly.yml",
+        "docs/how-to/ci.md .github/workflows/tables.yml",
         "docs/how-to/ci.md .pre-commit-config.yaml",
-        "docs/tutorial.md databricks.yml",
     }
     other = {
         f"{page} {path}" for page, path in written if path.endswith((".yml", ".yaml")) and not path.startswith(FOLDERS)
@@ -173,7 +175,7 @@ def test_page_has_every_command_option() -> None:
     for command in cli.commands.values():
         for option in command.params:
             if isinstance(option, click.Option) and not option.hidden:
-                row, section = rf"^\| `{', '.join(option.opts)}[ `]", sections[command.name or ""]
+                row, section = rf"^- `{', '.join(option.opts)}[ `]", sections[command.name or ""]
                 named = f"`{option.opts[-1]}`" in section
                 is_common = re.search(row, common, re.MULTILINE) and (named or "the common options" in section)
                 is_shared = named and re.search(row, shared, re.MULTILINE)
@@ -208,7 +210,7 @@ def test_files_and_links_exist() -> None:
 
 
 def test_no_registry_or_local_path_is_named() -> None:
-    host = re.compile(r"https?://(?!www\.apache\.org|spark|127\.0\.0\.1)|/root/|/home/")
+    host = re.compile(r"https?://(?!www\.apache\.org|json-schema\.org/draft|spark|127\.0\.0\.1)|/root/|/home/")
     patterns = "*.md", "docs/**/*.md", "scdgen/**/*.py", "templates/**/*.j2", "specs/**/*.yml", "Makefile", "*.toml"
     for pattern in patterns:
         for file in ROOT.glob(pattern):

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft7Validator
 from ruamel.yaml import YAML
 
 from scdgen import load_spec_text
 from scdgen.cli.main import cli
 from scdgen.cli.options import find_specs
+from scdgen.model.load import is_spec_file
 from scdgen.model.reference import DEFAULTS, TYPES, build_schema, options, render_schema
 from tests.conftest import ROOT
 from tests.support.error_cases import FOLDER, read
 from tests.support.random_specs import make_case
 
 SPECS = find_specs([ROOT / "specs"])
-VALIDATOR = Draft202012Validator(build_schema())
+VALIDATOR = Draft7Validator(build_schema())
 MEANINGS = {option.place: option.meaning for option in options()}
 
 # Every option of a spec.
@@ -150,9 +153,17 @@ def places(node: Any, above: str = "") -> set[str]:
 
 
 def test_schema_is_valid() -> None:
-    Draft202012Validator.check_schema(build_schema())
-    assert build_schema()["$schema"].endswith("draft/2020-12/schema")
+    Draft7Validator.check_schema(build_schema())
+    assert build_schema()["$schema"].endswith("draft-07/schema#")
     assert build_schema()["$id"] == "urn:scdgen:spec", "editors and caches know the schema by it"
+
+
+def test_names_in_the_catalog_are_those_of_specs() -> None:
+    page = (ROOT / "docs/schemastore.md").read_text()
+    (entry,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    for name in json.loads(entry)["fileMatch"]:
+        assert is_spec_file(Path(name.replace("*", "customer")))
+        assert not is_spec_file(Path(name.replace("*.scd", "customer.scd.test")))
 
 
 def test_committed_schema_is_current() -> None:

@@ -146,7 +146,11 @@ def test_json_and_junit_have_every_case(tmp_path: Path, capsys: pytest.CaptureFi
     suite = ET.parse(tmp_path / "out" / "cases.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
     failure = suite.find("testcase/failure")
-    assert failure is not None and failure.text is not None and "there, not expected:\nid | city\n1  | Rome" in failure.text
+    assert (
+        failure is not None
+        and failure.text is not None
+        and "there, not expected:\nid | city\n1  | Rome" in failure.text
+    )
 
 
 def test_text_chooses_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -488,7 +492,7 @@ def test_story_of_two_times_is_played(tmp_path: Path, monkeypatch: pytest.Monkey
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(text)
     monkeypatch.chdir(tmp_path)
-    assert {*files} == {"specs/score.yml", "specs/score.test.yml", "specs/decision.yml"}
+    assert {"specs/score.yml", "specs/score.test.yml", "specs/decision.yml"} <= {*files}
     with pytest.raises(SystemExit) as exited:
         main(["test", "specs"])
     assert not exited.value.code

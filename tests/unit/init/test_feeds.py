@@ -243,7 +243,7 @@ def test_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     """The commands of the page give its output, and its rows give its table."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("scdgen.engine.session.local_session", lambda *_: pytest.fail("Spark was started"))
-    page = (ROOT / "docs/how-to/debezium.md").read_text()
+    page = (ROOT / "docs/how-to/init.md").read_text()
     said = {block.kind: block for block in blocks(page)}
     Path("customers.json").write_text(said["write"].text)
     for command in commands(said["console"].text):
