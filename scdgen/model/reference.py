@@ -112,8 +112,7 @@ TYPES = (
     "tinyint", "float", "timestamp_ntz", "variant", "array<string>", "map<string,string>", "struct<a:int>",
 )  # fmt: skip
 # A name, not an address: the schema is not published, and the name would stay if it were.
-SCHEMA_ID = "urn:scdgen:spec"
-_DRAFT = "http://json-schema.org/draft-07/schema#"
+SCHEMA_ID, _DRAFT = "urn:scdgen:spec", "http://json-schema.org/draft-07/schema#"
 
 
 def build_schema() -> dict[str, Any]:
