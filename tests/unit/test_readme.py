@@ -67,7 +67,9 @@ def test_first_page_is_short_and_tells_the_story_of_its_picture() -> None:
 
 
 def test_every_block_is_of_a_tested_kind() -> None:
-    kinds = {"file", "excerpt", "write", "run", "copy", "console", "sql", "python", "sh", "mermaid"}
+    kinds = {"file", "excerpt", "write", "run", "copy", "console", "sql", "python", "sh", "mermaid", "yaml"}
+    parts = [YAML(typ="safe", pure=True).load(block.text) for _, block in BLOCKS if block.kind == "yaml"]
+    assert all(isinstance(part, dict) for part in parts), "a part of a spec, which the text says where to write"
     assert not [(page, block.text[:60]) for page, block in BLOCKS if block.kind not in kinds]
 
 
@@ -125,8 +127,10 @@ def test_shell_commands_name_existing_targets() -> None:
     extras = set(re.findall(r"^(\w+) = \[", (ROOT / "pyproject.toml").read_text(), re.MULTILINE))
     lines = [line for _, block in BLOCKS if block.kind == "sh" for line in block.text.splitlines()]
     for line in (line for line in lines if not line.startswith("#")):
-        program, *words = shlex.split(line, comments=True)
-        if program == "make":
+        program, *words = shlex.split(line.removeprefix(".venv/bin/"), comments=True)
+        if program == "python":
+            assert (ROOT / words[0]).is_file(), line
+        elif program == "make":
             assert set(words) <= targets, line
         elif program in {"pip", "pipx"}:
             assert words[0] == "install" and set(re.findall(r"\[(\w+)\]", line)) <= extras, line
