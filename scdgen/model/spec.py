@@ -536,7 +536,7 @@ class History(Model):
     recorded: Annotated[Recorded | None, BeforeValidator(_off_is_none), Option(in_json="if_set")] = Field(
         default=None,
         description="`true`, or the names of two columns: a second axis of time. A row that a run changes is ended at "
-        "the run's time, and what it becomes is a new row. `WHERE recorded_to IS NULL` gives the table as it "
+        "the run's time, and what it becomes is a new row. Rows without a `recorded_to` are the table as it "
         "would be without this option.",
     )
 
