@@ -70,7 +70,7 @@ MERGE INTO retail.dim_customer AS t USING (
     ),
     source_rows AS (
         -- Each span with the version of each table that is valid in it, with the target's column names and types.
-        -- Rows without a version of the first table are left out below: an INNER JOIN could drop a NULL key before its rule.
+        -- Rows without one of the first table are left out below: an INNER JOIN could drop a NULL key before its rule.
         SELECT
             spans.customer_id,
             STRUCT(

@@ -163,7 +163,7 @@ MERGE INTO tpcdi.dim_account AS t USING (
     ),
     source_rows AS (
         -- Each span with the version of each table that is valid in it, with the target's column names and types.
-        -- Rows without a version of the first table are left out below: an INNER JOIN could drop a NULL key before its rule.
+        -- Rows without one of the first table are left out below: an INNER JOIN could drop a NULL key before its rule.
         SELECT
             spans.account_id,
             STRUCT(
