@@ -70,7 +70,7 @@ MERGE INTO crm.customer_cdc AS t USING (
     ),
     events AS (
         -- The state of a key from a time on, NULL for none: a change (rank 1), or a start (2) or end (3) of a version.
-        -- By _scd_class a version with a sequence competes with the changes (1); one without (2) and an end (3) come after.
+        -- By _scd_class a version with a sequence competes with changes (1); one without (2) and an end (3) come after.
         SELECT
             company, customer_no, _scd_at, _scd_state, _scd_sequence, NULL AS _scd_stored, 1 AS _scd_rank,
             1 AS _scd_class, _scd_differs

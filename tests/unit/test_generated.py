@@ -14,8 +14,6 @@ from sqlglot.dialects.databricks import Databricks
 from scdgen import load_spec, load_spec_text, render
 from scdgen.cli.generate import OF_FEED
 from scdgen.cli.options import find_specs
-from scdgen.compile.queries import check_script
-from scdgen.compile.render import Compiler
 from scdgen.model.resolved import to_json
 from scdgen.sql import expression, quote
 from scdgen.sql.tokens import split_statements
@@ -37,8 +35,6 @@ def test_committed_files_are_current(path: Path) -> None:
         if name != "plan.sql"
     }
     files["spec.json"] = to_json(spec)
-    if spec.target == "crm.customer":  # its job of the example bundle runs this
-        files["checks.job.sql"] = check_script(spec, Compiler())
     on_disk = {file.name: file.read_bytes().decode() for file in (ROOT / "generated" / spec.folder).iterdir()}
     assert files == on_disk
 
