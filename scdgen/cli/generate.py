@@ -77,7 +77,7 @@ def validate(specs: tuple[str, ...], compiler: Compiler, debug: bool) -> None:
             render_feeds(spec, compiler)
             say(f"{spec.origin}: ok ({spec.target})")
         except SpecError as error:
-            problems += error.problems
+            _note(error, problems)
     if problems:
         log.error(line_and_status(SpecError(problems))[0], SpecError.exit_status)
         wrong = len({problem.file for problem in problems})
@@ -85,12 +85,18 @@ def validate(specs: tuple[str, ...], compiler: Compiler, debug: bool) -> None:
         raise click.exceptions.Exit(SpecError.exit_status)
 
 
+def _note(error: SpecError, problems: list[Problem]) -> None:
+    if log.is_debug():
+        log.trace(error)
+    problems += error.problems
+
+
 def _load_right(found: Sequence[Path], problems: list[Problem]) -> list[Spec]:
     """Load the specs that have no mistakes, and add those of the others."""
     try:
         return load_specs(found)
     except SpecError as error:
-        problems += error.problems
+        _note(error, problems)
         wrong = {problem.file for problem in problems}
         right = [path for path in found if str(path) not in wrong]
     try:

@@ -26,7 +26,9 @@ def test_generated_files_are_laid_out() -> None:
     for file in FILES:
         text = file.read_text()
         assert lay_out(text) == text, file
-        assert max(map(len, text.splitlines())) <= WIDTH, file
+        # Only the value of a property may be longer: it is one literal.
+        lines = [line for line in text.splitlines() if not re.fullmatch(r" += '.*',?", line)]
+        assert max(map(len, lines)) <= WIDTH, file
 
 
 @pytest.mark.parametrize("by", [" ", "\n", "\n\n    "])

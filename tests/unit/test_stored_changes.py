@@ -15,7 +15,6 @@ from scdgen.compile.render import Compiler
 from scdgen.model.resolved import from_json, to_json
 from scdgen.stored.migrate import Line
 from scdgen.stored.state import Stored, compare
-from tests.conftest import ROOT
 from tests.support.spec_variations import BASES, Document, changed, load, text_of
 
 T = "crm.customer"
@@ -224,14 +223,6 @@ def test_second_axis_that_goes_takes_its_rows_along() -> None:
         f"    DELETE FROM {T} WHERE recorded_to IS NOT NULL;",
         f"    ALTER TABLE {T} UNSET TBLPROPERTIES ('scdgen.recorded');",
     ]
-
-
-def test_page_has_the_statements_of_a_second_axis() -> None:
-    plain, recorded = BASES["2c"], changed(BASES["2c"], "history.recorded", True)
-    page = (ROOT / "docs/how-to/change-a-spec.md").read_text()
-    for line in (*explained(plain, recorded), *explained(recorded, plain)):
-        statements = [each.strip() for each in line.splitlines()[1:]]
-        assert statements and "\n".join(f"- `{each}`" for each in statements) in page
 
 
 def test_second_axis_with_other_names_is_renamed() -> None:
