@@ -18,7 +18,10 @@ SET VARIABLE last_run = current_timestamp();
 -- To run with another value, write it here. If the session has set since, leave out both statements.
 DECLARE OR REPLACE VARIABLE since TIMESTAMP;
 
-SET VARIABLE since = (SELECT coalesce(max(valid_start_date), TIMESTAMP '1900-01-01') FROM web.visitor_lookup);
+SET VARIABLE since = (
+    SELECT coalesce(max(valid_start_date) - INTERVAL 3 DAYS, TIMESTAMP '1900-01-01')
+    FROM web.visitor_lookup
+);
 
 -- The partitions of the batch's keys. The step "stored" skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
