@@ -72,7 +72,7 @@ def validate(specs: tuple[str, ...], compiler: Compiler, debug: bool) -> None:
     Example:  scdgen validate specs
     """
     problems, found = list[Problem](), find_specs(specs)
-    for spec in _load_right(found, problems):
+    for spec in _load_right(specs, found, problems):
         try:
             render_feeds(spec, compiler)
             say(f"{spec.origin}: ok ({spec.target})")
@@ -91,10 +91,10 @@ def _note(error: SpecError, problems: list[Problem]) -> None:
     problems += error.problems
 
 
-def _load_right(found: Sequence[Path], problems: list[Problem]) -> list[Spec]:
+def _load_right(given: Sequence[str], found: Sequence[Path], problems: list[Problem]) -> list[Spec]:
     """Load the specs that have no mistakes, and add those of the others."""
     try:
-        return load_specs(found)
+        return load_specs(given)
     except SpecError as error:
         _note(error, problems)
         wrong = {problem.file for problem in problems}
