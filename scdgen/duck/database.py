@@ -406,11 +406,9 @@ class Database:
 
     def _aim(self, spec: Spec) -> None:
         """Tell the translator the starts and ends of a target."""
-        if spec.keeps_history:
-            stored = frozenset({spec.history.valid_from.lower(), spec.history.valid_to.lower()})
-            self._translator.times = Times(spec.history.type == "date", stored)
-        else:
-            self._translator.times = Times()
+        history = spec.history
+        of_history = Times(history.type == "date", frozenset({history.valid_from.lower(), history.valid_to.lower()}))
+        self._translator.times = of_history if spec.keeps_history else Times()
 
     def _find_stored(self, spec: Spec) -> Existing | None:
         stored = self.columns(spec.target)

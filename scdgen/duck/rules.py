@@ -161,7 +161,13 @@ def _add_interval(node: exp.Add | exp.Sub, times: Times) -> exp.Expr:
     columns = list(left.find_all(exp.Column))
     if columns and all(times.has(column) for column in columns):
         return exp.cast(node.copy(), "date") if times.are_dates else node
-    return call("_spark_plus", left, exp.Neg(this=exp.Paren(this=right)) if isinstance(node, exp.Sub) else right)
+    added = exp.Neg(this=exp.Paren(this=right)) if isinstance(node, exp.Sub) else right
+    # DuckDB does not know the type of an aggregate in a macro; before it, times have the same order.
+    inner = left.this if isinstance(left, exp.Window) else left
+    if not isinstance(inner, exp.Max | exp.Min):
+        return call("_spark_plus", left, added)
+    inner.set("this", call("_spark_plus", inner.this, added))
+    return exp.Paren(this=left)
 
 
 def _read_pattern(node: exp.Expr) -> exp.Expr:
@@ -468,11 +474,10 @@ def translate_tree(tree: exp.Expr, variables: Mapping[str, exp.DataType], times:
     Raises :class:`UnknownError` for SQL whose translation is not known.
     """
     columns = {alias.alias.lower() for alias in tree.find_all(exp.Alias)}  # each hides a variable of its name
+    for hint in list(tree.find_all(exp.Hint)):
+        hint.pop()
     # From the leaves up, so that a node is replaced after those inside of it.
     for node in reversed(list(tree.walk())):
-        if isinstance(node, exp.Hint):
-            node.pop()
-            continue
         if isinstance(node, exp.Column):
             new = _variable(node, columns, variables)
         elif isinstance(node, exp.Add | exp.Sub):
@@ -480,8 +485,7 @@ def translate_tree(tree: exp.Expr, variables: Mapping[str, exp.DataType], times:
         else:
             rule = next((rule for kinds, rule in _RULES.items() if isinstance(node, kinds)), None)
             new = rule(node) if rule else node
-        # The root has no parent in which it could be replaced.
-        if new is not node and node is tree:
+        if node is tree:  # it has no parent in which it could be replaced
             tree = new
         elif new is not node:
             node.replace(new)
