@@ -36,17 +36,14 @@ if TYPE_CHECKING:
 @click.command()
 @specs_argument
 @engine_options
-@json_option("check", "table")
+@json_option("table")
 @junit.junit_option
-@limit_option(5, "Rows to show for each check that fails.")
+@limit_option(5, "Rows to show per failed check.")
 @values_option
 def check(
     specs: tuple[str, ...], engine: EngineOptions, as_json: bool, xml: str | None, limit: int, debug: bool
 ) -> None:
     """Check the integrity of the tables; exit 1 if a check fails.
-
-    A table that does not exist, or a check that cannot be computed, is an error on stderr (exit 1, or 3 if the
-    engine failed); the tables of the other specs are still checked.
 
     \b
     Examples:  scdgen check specs

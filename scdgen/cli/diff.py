@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 @click.command()
 @specs_argument
 @engine_options
-@click.option("--from", "from_time", metavar="TIME", help="The first time to compare.")
+@click.option("--from", "from_time", metavar="TIME", help="The first time.")
 @click.option("--to", "to_time", metavar="TIME", help="The second time.  [default: the open versions]")
-@click.option("--run", "run_id", metavar="ID", help="Show what this run changed; `scdgen history` lists the runs.")
-@click.option("--known-from", metavar="TIME", help="Compare what the table held at this time (history.recorded).")
-@click.option("--known-to", metavar="TIME", help="The second such time.  [default: what it holds now]")
+@click.option("--run", "run_id", metavar="ID", help="Show what this run changed; `scdgen history` lists runs.")
+@click.option("--known-from", metavar="TIME", help="Compare what was recorded at this time.")
+@click.option("--known-to", metavar="TIME", help="The second such time.  [default: now]")
 @click.option("--key", multiple=True, metavar="K=V", help="Only this key; once per key column.")
 @click.option(
     "--format",
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
     type=click.Choice(["table", "csv", "json"]),
     default="table",
     show_default=True,
-    help="Changes as a table, as CSV, or as one JSON object with counts.",
+    help="json: one object, with counts.",
 )
-@limit_option(1000, "Maximum number of changes; 0 for all. The counts include all of them.")
+@limit_option(1000, "Maximum changes to list; 0 for all.")
 def diff(
     specs: tuple[str, ...], from_time: str | None, to_time: str | None, run_id: str | None,
     known_from: str | None, known_to: str | None, key: tuple[str, ...],
     kind: str, limit: int, engine: EngineOptions, debug: bool,
 ) -> None:  # fmt: skip
-    """Show what changed in a table between two times, by a run, or in what was known.
+    """Show what changed between two times, by a run, or in what was recorded.
 
     \b
     Examples:  scdgen diff specs/customer.yml --from 2024-01-31 --to 2024-02-29

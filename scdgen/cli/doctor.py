@@ -14,9 +14,9 @@ from scdgen.errors import EngineError
 @session_options
 @common_options
 def doctor(spark: bool, engine: EngineOptions, debug: bool) -> None:
-    """Check Python, Java, pyspark, delta-spark, Delta's JARs and the warehouse; a line each, ok or failed.
+    """Check Python, Java, Spark, Delta and the warehouse; exit 3 if one fails.
 
-    The exit status is 0 if all is well, else 3. With --remote, check the server instead of Java and the JARs.
+    With --remote, check the server instead of Java and Delta's JARs.
 
     \b
     Examples:  scdgen doctor

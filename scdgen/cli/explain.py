@@ -58,19 +58,18 @@ class Setting:
 @click.command()
 @specs_argument
 @templates_option
-@click.option("--format", "kind", type=click.Choice(["text", "markdown"]), default="text", show_default=True)
-@click.option("--verbose", is_flag=True, help="Also the meaning of each default, and each step.")
+@click.option("--format", "kind", type=click.Choice(["text", "markdown"]), default="text", show_default=True,
+              help="markdown has all that --verbose shows.")  # fmt: skip
+@click.option("--verbose", is_flag=True, help="Also explain each default and step.")
 @feed_option
 def explain(
     specs: tuple[str, ...], compiler: Compiler, kind: str, verbose: bool, feed: str | None, debug: bool
 ) -> None:  # fmt: skip
-    """Explain a spec for a review: what its MERGE does, its options, and where its columns come from.
-
-    Needs no Spark and no Java. Markdown has all that --verbose shows.
+    """Explain a spec for review: its MERGE, options and column lineage. Needs no Spark.
 
     \b
     Examples:  scdgen explain specs/customer.yml
-               scdgen explain specs/customer.yml --verbose             every default and step
+               scdgen explain specs/customer.yml --verbose
                scdgen explain specs --format markdown > review.md
     """
     loaded = choose_feeds(load_specs(specs), feed)

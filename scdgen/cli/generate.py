@@ -66,7 +66,7 @@ _INTRODUCTIONS = {
 @specs_argument
 @templates_option
 def validate(specs: tuple[str, ...], compiler: Compiler, debug: bool) -> None:
-    """Report all errors of the specs at once. Needs no Spark and no Java.
+    """Report all errors of the specs at once. Needs no Spark.
 
     \b
     Example:  scdgen validate specs
@@ -108,23 +108,22 @@ def _load_right(given: Sequence[str], found: Sequence[Path], problems: list[Prob
 @click.command()
 @specs_argument
 @templates_option
-@click.option("--out", default="generated", show_default=True, metavar="DIR", help="Where to write the folders.")
+@click.option("--out", default="generated", show_default=True, metavar="DIR", help="The output folder.")
 @click.option(
     "--format",
     "kind",
     type=click.Choice(["sql", "notebook", "script", "checks"]),
     default="sql",
     show_default=True,
-    help="Also write a notebook for Databricks; merge.sql as one statement (script); checks as a statement that fails "
-    "(checks). Those that exist are always updated.",
+    help="Also write a Databricks notebook, merge.sql as one statement, or checks that fail a job.",
 )
 @click.option(
     "--plan",
     is_flag=True,
-    help="Also write plan.sql, queries to paste that show what merge.sql would do.",
+    help="Also write plan.sql, which shows what merge.sql would do.",
 )
-@click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff if the files differ.")
-@click.option("--diff", is_flag=True, help="Like --check, and print what a run will say of the stored table.")
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff if files differ.")
+@click.option("--diff", is_flag=True, help="Like --check; also show what the changes mean for stored rows.")
 def generate(
     specs: tuple[str, ...],
     compiler: Compiler,
@@ -135,12 +134,12 @@ def generate(
     diff: bool,
     debug: bool,
 ) -> None:
-    """Write the SQL of each spec to `DIR/<target>/`. Needs no Spark and no Java.
+    """Write the SQL of each spec to `DIR/<target>/`. Needs no Spark.
 
     \b
     Examples:  scdgen generate specs
-               scdgen generate --format notebook specs      with a notebook per table for Databricks
-               scdgen generate --format script specs      for clients that send one statement at a time
+               scdgen generate --format notebook specs
+               scdgen generate --format script specs
                scdgen generate --check specs      in CI
                scdgen generate --diff specs       before running a changed spec
                scdgen generate --target dev --target prod specs      to DIR/dev and DIR/prod

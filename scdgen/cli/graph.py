@@ -15,14 +15,15 @@ from scdgen.sql import split_name
 
 @click.command()
 @specs_argument
-@click.option("--format", "kind", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--infer", is_flag=True, help="The order of run --infer, which also reads the facts of members.inferred.")
+@click.option("--format", "kind", type=click.Choice(["text", "json"]), default="text", show_default=True,
+              help="json: one object per line.")  # fmt: skip
+@click.option("--infer", is_flag=True, help="The order of `run --infer`, which also reads facts.")
 def graph(specs: tuple[str, ...], kind: str, infer: bool, debug: bool) -> None:
-    """Show the order in which `run` executes the specs, and what each reads. Needs no Spark and no Java.
+    """Show the order in which specs run, and what each reads. Needs no Spark.
 
     \b
     Examples:  scdgen graph specs
-               scdgen graph specs --format json         a line per table, for an orchestrator
+               scdgen graph specs --format json
     """
     write = {"text": format_graph, "json": list_graph}[kind]
     click.echo(write(steps(load_specs(specs), infer)))

@@ -30,13 +30,12 @@ if TYPE_CHECKING:
 @click.command()
 @specs_argument
 @engine_options
-@json_option("version", "table")
-@limit_option(20, "Maximum number of versions.", least=1)
+@json_option("table")
+@limit_option(20, "Maximum versions.", least=1)
 def history(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, limit: int, debug: bool) -> None:
     """List the versions of a table, newest first, with the runs that wrote them.
 
-    A run that read a snapshot has the time at which it was taken; one that read one of several sources, its name.
-    On a terminal, +3 ~2 -1 are 3 rows inserted, 2 updated, 1 removed.
+    On a terminal, +3 ~2 -1 means 3 rows inserted, 2 updated, 1 removed.
 
     \b
     Example:  scdgen history specs/customer.yml
@@ -90,15 +89,13 @@ def _format_cells(commit: Commit, narrow: bool) -> list[object]:
 @click.command()
 @specs_argument
 @engine_options
-@click.option("--run", "run_id", required=True, metavar="ID", help="The id of the run, from `scdgen history`.")
+@click.option("--run", "run_id", required=True, metavar="ID", help="A run listed by `scdgen history`.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@json_option("undone run")
+@json_option()
 def undo(
     specs: tuple[str, ...], engine: EngineOptions, run_id: str, yes: bool, as_json: bool, debug: bool
 ) -> None:  # fmt: skip
-    """Restore a table to the version before a run, after showing which versions that reverts.
-
-    Runs that came after it have to be undone first. The undone version stays in the table's log.
+    """Restore a table to the version before a run, after showing what that reverts. Undo later runs first.
 
     \b
     Example:  scdgen undo specs/customer.yml --run 20240501T060000-3fa9c1

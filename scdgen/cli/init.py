@@ -25,27 +25,27 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--from", "path", metavar="PATH", help="A CSV, JSON lines, Parquet or Delta path to read columns from.")
-@click.option("--table", metavar="NAME", help="A table to read columns from.")
-@click.option("--dbt", metavar="FILE", help="A dbt project's target/manifest.json, or the project's folder.")
-@click.option("--auto-cdc", metavar="FILE", help="A .sql or .py file with flows of AUTO CDC (APPLY CHANGES).")
-@click.option("--name", metavar="NAME", help="The snapshot of the dbt project, or the target of the flows.")
+@click.option("--from", "path", metavar="PATH", help="CSV, JSON lines, Parquet or Delta files to draft from.")
+@click.option("--table", metavar="NAME", help="A table to draft from.")
+@click.option("--dbt", metavar="FILE", help="A dbt project, or its target/manifest.json.")
+@click.option("--auto-cdc", metavar="FILE", help="A .sql or .py file with AUTO CDC flows.")
+@click.option("--name", metavar="NAME", help="The dbt snapshot, or the target of the flows.")
 @click.option("--target", metavar="NAME", help="The table to write.")
-@click.option("--pattern", type=click.Choice(["scd2", "scd1"]), help="With data: scd2 by default.")
+@click.option("--pattern", type=click.Choice(["scd2", "scd1"]), help="For data: scd2 by default.")
 @click.option("--feed", type=click.Choice(["changes", "snapshot", "versions"]),
-              help="With data: needed if it cannot be guessed.")  # fmt: skip
-@click.option("--keys", metavar="A,B", help="With data: guessed by default.")
-@click.option("--effective-at", metavar="COLUMN", help="With data: the time of a change; guessed by default.")
-@click.option("--date-format", metavar="PATTERN", help="The format of the dates in the data, such as dd/MM/yyyy.")
-@click.option("--columns", metavar="NAME:TYPE,...", help="Columns and types that the file does not have.")
-@click.option("--out", metavar="FILE", help="Where to write the spec; stdout by default.")
+              help="For data: guessed if possible.")  # fmt: skip
+@click.option("--keys", metavar="A,B", help="For data: guessed by default.")
+@click.option("--effective-at", metavar="COLUMN", help="For data: the time of a change; guessed by default.")
+@click.option("--date-format", metavar="PATTERN", help="For data: the format of dates, such as dd/MM/yyyy.")
+@click.option("--columns", metavar="NAME:TYPE,...", help="Columns that the file lacks.")
+@click.option("--out", metavar="FILE", help="The spec to write.  [default: stdout]")
 @click.option(
     "--test",
     "cases",
     metavar="FILE",
-    help="Where to write a first file of cases, NAME.test.yml, for `scdgen test`; needs --out.",
+    help="First cases for `scdgen test` to write; needs --out.",
 )
-@click.option("--force", is_flag=True, help="Overwrite FILE.")
+@click.option("--force", is_flag=True, help="Overwrite files.")
 @csv_options
 @session_options
 @common_options
@@ -55,10 +55,9 @@ def init(
     columns: str | None, source_option: tuple[str, ...], out: str | None, cases: str | None, force: bool,
     engine: EngineOptions, debug: bool,
 ) -> None:  # fmt: skip
-    """Write a first draft of a spec: from data, a dbt snapshot or flows of AUTO CDC.
+    """Draft a spec from data, a dbt snapshot or AUTO CDC flows.
 
-    Comments mark guesses, and anything in a snapshot or a statement that a spec cannot express. Local CSV and JSON
-    files need no Spark, unless their values are nested. Feeds of Debezium, DMS and Delta are recognized.
+    Comments mark guesses and what a spec cannot express. Local CSV and flat JSON files need no Spark.
 
     \b
     Examples:  scdgen init --from customers.csv --target crm.customer --out specs/customer.yml

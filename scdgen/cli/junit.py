@@ -17,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def junit_option(command: F) -> F:
     """--junit, as the argument ``xml``."""
     kind = click.Path(dir_okay=False)
-    text = "Also write JUnit XML for CI to FILE."
+    text = "Also write JUnit XML."
     return click.option("--junit", "xml", type=kind, metavar="FILE", help=text)(command)
 
 

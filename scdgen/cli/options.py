@@ -45,9 +45,9 @@ _OF_ROWS = {*FORMATS, PACKED} - {".json"}  # which may be a spec
 
 def common_options(command: F) -> F:
     """--quiet and --debug, for every command."""
-    quiet = "Print only errors, warnings and requested results."
+    quiet = "Print only errors, warnings and results."
     for option in (
-        click.option("--debug", is_flag=True, help="Show Python's and Spark's errors in full.", is_eager=True,
+        click.option("--debug", is_flag=True, help="Show full Python and Spark errors.", is_eager=True,
                      callback=lambda _, __, value: log.set_debug(value)),
         click.option("-q", "--quiet", is_flag=True, help=quiet, is_eager=True, expose_value=False,
                      callback=lambda _, __, value: log.set_quiet(value)),
@@ -75,7 +75,7 @@ def optional_specs_argument(command: F) -> F:
 
 def _target_option(command: F) -> F:
     """--target, which :func:`load_specs` reads."""
-    text = "A target of scdgen.toml, whose names the tables then have; generate takes several."
+    text = "A target of scdgen.toml; generate takes several."
     return click.option("--target", multiple=True, metavar="NAME", help=text, expose_value=False,
                         callback=lambda context, _, names: context.meta.update({_TARGETS: names}))(command)  # fmt: skip
 
@@ -88,7 +88,7 @@ def chosen_targets() -> tuple[str, ...]:
 
 def templates_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """--templates, as an argument ``compiler``."""
-    text = "A folder with templates; each replaces scdgen's template of that name."
+    text = "A folder of templates that replace scdgen's by name."
 
     @functools.wraps(command)
     def call(templates: str | None, **given: object) -> object:
@@ -121,11 +121,11 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(engine=EngineOptions(remote, warehouse, conf, compiler or Compiler()), **given)
 
     for option in (
-        click.option("--conf", multiple=True, metavar="K=V", help="A Spark setting; may be repeated."),
+        click.option("--conf", multiple=True, metavar="K=V", help="A Spark setting; repeatable."),
         click.option("--warehouse", default="warehouse", show_default=True, metavar="DIR",
                      help="The folder of the embedded Spark's tables."),
         click.option("--remote", type=Url, metavar="URL",
-                     help="A Spark Connect server, sc://host:port, instead of the embedded Spark."),
+                     help="A Spark Connect server, sc://host:port."),
     ):  # fmt: skip
         call = option(call)
     return call
@@ -138,9 +138,9 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def merge_options(command: F) -> F:
     """--retry-for, --retries, --metrics, --values and --log-format, for commands that merge."""
-    metrics = "A Delta table that gets a row per run and table; created if it does not exist."
-    retry_for = "How long to retry after conflicts with other writers: 30s, 10m or 1h."
-    retries = "Maximum number of retries.  [default: no limit]"
+    metrics = "A Delta table that gets a row per run and table."
+    retry_for = "How long to retry after write conflicts."
+    retries = "Maximum retries.  [default: no limit]"
     for option in (
         log_option,
         values_option,
@@ -183,7 +183,7 @@ def parse_seconds(option: str, text: str) -> float:
 
 def log_option(command: F) -> F:
     """--log-format."""
-    text = "The format of the log on stderr: plain lines, or one JSON object per event."
+    text = "The format of the log on stderr."
     return click.option(
         "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help=text,
         expose_value=False, callback=lambda _, __, value: log.choose(value), is_eager=True,
@@ -192,7 +192,7 @@ def log_option(command: F) -> F:
 
 def values_option(command: F) -> F:
     """--values."""
-    text = "Values of rows in messages and results: show or hide them.  [default: show; metrics and events hide them]"
+    text = "Show or hide row values.  [default: show; hide in metrics and events]"
     return click.option(
         "--values", type=click.Choice(["hide", "show"]), help=text,
         expose_value=False, callback=lambda _, __, value: choose_values(value), is_eager=True,
@@ -201,21 +201,21 @@ def values_option(command: F) -> F:
 
 def input_options(command: F) -> F:
     """--source and --param."""
-    text = "A CSV, JSON lines, Parquet or Delta path to read instead of the spec's source."
+    text = "CSV, JSON lines, Parquet or Delta files to read as the source."
     source = click.option("--source", metavar="PATH", help=text, shell_complete=complete_path)
-    param = click.option("--param", multiple=True, metavar="NAME=VALUE", help="A value for a param of the spec.")
+    param = click.option("--param", multiple=True, metavar="NAME=VALUE", help="A param of the spec; repeatable.")
     return source(param(command))
 
 
 def feed_option(command: F) -> F:
     """--feed."""
-    text = "The source to read, by its name in `sources` of the spec.  [default: the first]"
+    text = "The entry of `sources` to read.  [default: the first]"
     return click.option("--feed", metavar="NAME", help=text)(command)
 
 
 def csv_options(command: F) -> F:
     """Add --source-option."""
-    text = "An option of Spark's CSV reader, such as encoding=ISO-8859-1 or sep=';'; may be repeated."
+    text = "An option of Spark's CSV reader, such as sep=';'."
     return click.option("--source-option", multiple=True, metavar="K=V", help=text)(command)
 
 
@@ -244,9 +244,9 @@ def check_headers(spec: Spec, inputs: Sequence[Input], options: Mapping[str, str
     return [name for source in sources for name in files_errors.check_source(spec, source, options)]
 
 
-def json_option(what: str, other: str = "text") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """--format, as the argument ``as_json``: ``other``, or one JSON object per ``what``; --json is short for it."""
-    text = f"json: one JSON object per {what}."
+def json_option(other: str = "text") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """--format, as the argument ``as_json``: ``other``, or JSON objects, one a line; --json is short for it."""
+    text = "json: one object per line."
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)

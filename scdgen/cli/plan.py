@@ -45,27 +45,27 @@ if TYPE_CHECKING:
 @input_options
 @feed_option
 @csv_options
-@json_option("table")
+@json_option()
 @limit_option(5, "Rows to show per kind of change.")
 @values_option
 @click.option(
     "--fail-on",
     multiple=True,
     metavar="CONDITION",
-    help="Exit 1 if the plan does this, such as 'deleted>10%' (of the current keys) or 'folded>0'; may be repeated.",
+    help="Exit 1 if this holds, such as 'deleted>10%' or 'folded>0'; repeatable.",
 )
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Save the plan for `run --plan`, also if a condition of --fail-on holds.",
+    help="Save the plan for `run --plan`.",
 )
 def plan(
     specs: tuple[str, ...], source: str | None, feed: str | None, source_option: tuple[str, ...],
     param: tuple[str, ...], engine: EngineOptions, as_json: bool, limit: int, fail_on: tuple[str, ...],
     out: Path | None, debug: bool,
 ) -> None:  # fmt: skip
-    """Show what a run would do: counts, and some rows of each, old and new side by side. Writes to no table.
+    """Show what a run would do: counts and sample rows, old and new. Writes no table.
 
     \b
     Examples:  scdgen plan specs/customer.yml --source changes.csv

@@ -29,20 +29,19 @@ if TYPE_CHECKING:
 @click.command()
 @specs_argument
 @engine_options
-@click.option("--to", required=True, metavar="TIME", help="The time to go back to; what starts or ends at it stays.")
-@click.option("--param", multiple=True, metavar="NAME=VALUE", help="The value of a param that says the time of a run.")
+@click.option("--to", required=True, metavar="TIME", help="What starts or ends at this time stays.")
+@click.option("--param", multiple=True, metavar="NAME=VALUE", help="The param of `history.recorded.at`.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @limit_option(5, "Versions to show.")
 @values_option
-@json_option("rewound table")
+@json_option()
 def rewind(
     specs: tuple[str, ...], engine: EngineOptions, to: str, param: tuple[str, ...], yes: bool, limit: int,
     as_json: bool, debug: bool,
 ) -> None:  # fmt: skip
-    """Take a table back to a time, as if nothing had been effective after it, after showing what that changes.
+    """Take a table back to a time, after showing what that changes.
 
-    Versions that start after the time are removed, and versions that end after it are open again, in one MERGE.
-    With history.recorded, stored rows are end-dated, and reopened versions inserted. `scdgen undo` takes it back.
+    Versions that start after it are removed, those that end after it are reopened. `scdgen undo` reverts it.
 
     \b
     Example:  scdgen rewind specs/customer.yml --to 2024-05-01

@@ -58,39 +58,37 @@ Counts = dict[str, Any]
 @feed_option
 @csv_options
 @merge_options
-@json_option("table or file")
+@json_option()
 @click.option(
     "--openlineage",
     type=Url,
     metavar="FILE|URL",
-    help="A file or server that gets OpenLineage events: START and COMPLETE or FAIL for each run of a table.",
+    help="A file or server for OpenLineage events.",
 )
 @click.option("--from", "from_file", metavar="PATH", help="Resume at this file of a --source pattern.")
 @click.option(
     "--infer",
     is_flag=True,
-    help="First add the keys that facts name and a table lacks, by members.inferred of its spec.",
+    help="First add members inferred from facts.",
 )
 @click.option(
     "--plan",
     "plan_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Run what `plan --out` has saved, with its specs, sources and params, or exit 1 if anything has changed.",
+    help="Run a plan saved by `plan --out`, unless anything has changed.",
 )
-@click.option("--adopt", is_flag=True, help="Take over a table that was not created from the spec, if all checks pass.")
+@click.option("--adopt", is_flag=True, help="Take over a table that scdgen did not create, if all checks pass.")
 def run(
     specs: tuple[str, ...], source: str | None, feed: str | None, source_option: tuple[str, ...],
     param: tuple[str, ...], engine: EngineOptions, retries: int | None, retry_for: float, metrics: str | None,
     as_json: bool, openlineage: Url | None, from_file: str | None, infer: bool, plan_file: Path | None, adopt: bool,
     debug: bool,
 ) -> None:  # fmt: skip
-    """Merge: create the table if it does not exist, merge the source, print what was done.
+    """Create the table if needed, merge the source, print what was done.
 
-    Several specs run in the order of their dependencies.
-
-    A --source with * stands for each file or folder that it matches. Each is a run, in the order of their names, 9
-    before 10; {1} in a --param is what the first * matched. The first failure ends it.
+    Several specs run in the order of their dependencies. With * in --source, each match is a run, in the order of
+    names; {1} in a --param is what the first * matched.
 
     \b
     Examples:  scdgen run specs/customer.yml --source changes.csv

@@ -8,10 +8,10 @@ from scdgen.cli.options import common_options
 
 
 @click.command()
-@click.option("--defaults", is_flag=True, help="That of a defaults.yml.")
+@click.option("--defaults", is_flag=True, help="That of defaults.yml.")
 @common_options
 def schema(defaults: bool, debug: bool) -> None:
-    """Print the JSON Schema of a spec, for editors. Needs no Spark and no Java.
+    """Print the JSON Schema of a spec, for editors.
 
     \b
     Example:  scdgen schema > scdgen.schema.json

@@ -34,22 +34,22 @@ if TYPE_CHECKING:
 @specs_argument
 @engine_options
 @click.option("--key", multiple=True, metavar="K=V", help="Only this key; once per key column.")
-@click.option("--as-of", metavar="TIME", help="Only the versions valid at a time, such as 2024-05-01 or yesterday.")
-@click.option("--known-at", metavar="TIME", help="As the table held them at a time (history.recorded).")
-@click.option("--current", is_flag=True, help="Only the open versions.")
+@click.option("--as-of", metavar="TIME", help="Only versions valid at this time: 2024-05-01, yesterday.")
+@click.option("--known-at", metavar="TIME", help="As recorded at this time (history.recorded).")
+@click.option("--current", is_flag=True, help="Only open versions.")
 @click.option(
     "--format",
     "kind",
     type=click.Choice(["table", "csv", "json"]),
-    help="Rows as a table, CSV or JSON lines.  [default: table]",
+    help="json: one object per line.  [default: table]",
 )
 @click.option(
     "--html",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Write a timeline per key to an HTML page instead of printing rows.",
+    help="Write timelines to an HTML page instead.",
 )
-@limit_option(1000, "Maximum number of rows; 0 for all.")
+@limit_option(1000, "Maximum rows; 0 for all.")
 def show(
     specs: tuple[str, ...], key: tuple[str, ...], as_of: str | None, known_at: str | None, current: bool,
     kind: str | None, html: str | None, limit: int, engine: EngineOptions, debug: bool,

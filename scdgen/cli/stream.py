@@ -51,18 +51,17 @@ def parse_interval(text: str) -> str:
 @input_options
 @feed_option
 @merge_options
-@click.option("--interval", metavar="TIME", help="Look for new rows every 30s, 10m or 1h, instead of ending after all.")
-@click.option("--checkpoint", metavar="DIR", help="The folder of the checkpoint; stream.checkpoint by default.")
-@json_option("micro-batch")
+@click.option("--interval", metavar="TIME", help="Keep running; look for new rows this often, such as 10m.")
+@click.option("--checkpoint", metavar="DIR", help="The checkpoint.  [default: stream.checkpoint of the spec]")
+@json_option()
 def stream(
     specs: tuple[str, ...], source: str | None, feed: str | None, param: tuple[str, ...], engine: EngineOptions,
     interval: str | None, checkpoint: str | None, retries: int | None, retry_for: float,
     metrics: str | None, as_json: bool, debug: bool,
 ) -> None:  # fmt: skip
-    """Merge a stream, one MERGE per micro-batch and table; each batch counts once, even if it is delivered again.
+    """Merge a stream: one MERGE per micro-batch and table, each batch once.
 
-    Several specs can read one stream; they are merged in the order of their dependencies. Ctrl-C and SIGTERM stop it
-    between two batches; the next start continues from there.
+    Ctrl-C and SIGTERM stop it between batches.
 
     \b
     Examples:  scdgen stream specs/visitor --checkpoint checkpoints/visitor

@@ -29,26 +29,24 @@ _GAP = "    "  # between the rows that are missing and those that are too many
 @click.argument("files", nargs=-1, required=True, metavar="PATH...", shell_complete=complete_path)
 @click.option(
     "--engine", type=click.Choice(["duckdb", "spark", "both"]), default="duckdb", show_default=True,
-    help="DuckDB starts at once and needs no Java; Spark is what the tables run on.",
+    help="DuckDB is fast and needs no Java.",
 )  # fmt: skip
 @click.option(
     "-k",
     "--keyword",
     "text",
     metavar="TEXT",
-    help="Only the cases whose name, or the name of their file, contains TEXT.",
+    help="Only cases whose name or file contains TEXT.",
 )
 @junit.junit_option
-@json_option("case", "table")
+@json_option("table")
 @common_options
 def test(
     files: tuple[str, ...], engine: str, text: str | None, xml: str | None, as_json: bool, debug: bool
 ) -> None:  # fmt: skip
     """Play the cases of specs, each with rows in and rows out; exit 1 if one fails.
 
-    PATH is a file NAME.test.yml, or a folder that has such files. Each batch is loaded twice, and the second load must
-    change nothing; after each batch the built-in checks must hold. DuckDB runs the generated SQL, translated; SQL
-    whose translation is not known fails by name. A mistake of a file is exit 2; what is right is still played.
+    PATH is a NAME.test.yml file or a folder of them.
 
     \b
     Examples:  scdgen test specs

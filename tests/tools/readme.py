@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import click
 
@@ -64,24 +64,33 @@ def filled(text: str) -> str:
     return text
 
 
-COMMON = 8  # options of so many commands are what "the common options" means
-SHOWN = 3  # so many examples of a command stand on the page; its help may have more
-SHARED = 2  # options of so many commands are listed once, too
+SHARED = 2  # options of so many commands are listed once
 
 
 def commands() -> str:
     """Each command with its help and options, read from click; first the options that several of them have."""
-    rows = [(name, option, row) for name, command in cli.commands.items() for option, row in _options(name, command)]
     owners: dict[str, list[str]] = {}
-    for name, _, row in rows:
-        owners.setdefault(row, []).append(name)
-    shared = {row: option for _, option, row in rows if len(owners[row]) >= SHARED}
-    common = {row: option for row, option in shared.items() if len(owners[row]) >= COMMON}
-    others = [row for row in shared if row not in common]
-    parts = ["### The common options\n", *common, "", "### Options of several commands\n", *others]
     for name, command in cli.commands.items():
-        parts += ["", *_command(name, command, common, shared)]
+        for row in _options(name, command):
+            owners.setdefault(row, []).append(name)
+    groups: dict[str, list[str]] = {}
+    for row, names in owners.items():
+        if len(names) >= SHARED:
+            groups.setdefault(_described(names), []).append(row)
+    parts = ["### Shared options"]
+    for heading, rows in sorted(groups.items(), key=lambda group: -len(owners[group[1][0]])):
+        parts += ["", f"{heading}:", "", *rows]
+    for name, command in cli.commands.items():
+        parts += ["", *_command(name, command, [row for row, names in owners.items() if names == [name]])]
     return "\n".join(parts)
+
+
+def _described(names: list[str]) -> str:
+    """The commands of a group of options; if they are most of all, the others."""
+    others = [f"`{name}`" for name in cli.commands if name not in names]
+    if len(others) < len(names):
+        return f"All commands but {', '.join(others)}" if others else "All commands"
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def metrics() -> str:
@@ -90,32 +99,21 @@ def metrics() -> str:
     return "\n".join(["| column | type | meaning |", "|---|---|---|", *rows])
 
 
-def _command(name: str, command: click.Command, common: Mapping[str, str], shared: Mapping[str, str]) -> Iterator[str]:
+def _command(name: str, command: click.Command, own: list[str]) -> Iterator[str]:
     context = click.Context(command, info_name=name)
     places = " ".join(param.make_metavar(context) for param in command.params if isinstance(param, click.Argument))
     yield f"### `scdgen {name}{f' {places}' if places else ''}`\n"
-    words, _, examples = inspect.cleandoc(command.help or "").partition("\n\n\b\n")
-    yield re.sub(r"(?<!\n)\n(?!\n)", " ", words) + "\n"
-    lines = [line.strip() for line in re.sub(r"^Examples?:", "", examples).splitlines()]
-    shown = [re.sub(r" {3,}", "  # ", line) for line in lines if line.startswith("scdgen ")][:SHOWN]
-    yield "\n".join(["```sh", *shown, "```\n"])
-    rows = dict(_options(name, command))
-    own = [row for row in rows.values() if row not in shared]
-    yield from own
-    others = [f"`{option}`" for option, row in rows.items() if row in shared and row not in common]
-    of_all = [f"`{option}`" for option, row in rows.items() if row in common]
-    if len(of_all) == len(common):
-        of_all = ["the common options"]
-    yield f"{chr(10) if own else ''}{'Also' if own else 'Options:'} {', '.join([*others, *of_all])}."
+    words = inspect.cleandoc(command.help or "").partition("\n\n\b\n")[0]  # its examples come after
+    yield re.sub(r"(?<!\n)\n(?!\n)", " ", words)
+    yield from ["", *own] if own else []
 
 
-def _options(name: str, command: click.Command) -> Iterator[tuple[str, str]]:
-    """Yield the longest spelling of each option of a command, and its row of a table."""
+def _options(name: str, command: click.Command) -> Iterator[str]:
+    """Yield a line for each option of a command."""
     context = click.Context(command, info_name=name)
     for option in command.params:
         if isinstance(option, click.Option) and not option.hidden:
-            help_ = option.help or "The form of the output."
-            yield option.opts[-1], f"- `{_written(option, context)}`{_default(option)}: {help_}"
+            yield f"- `{_written(option, context)}`{_default(option)}: {option.help}"
 
 
 def _written(option: click.Option, context: click.Context) -> str:

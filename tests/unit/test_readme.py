@@ -172,18 +172,17 @@ def test_readme_and_page_have_every_command() -> None:
 
 
 def test_page_has_every_command_option() -> None:
-    """In the section of its command, or in a table for several commands; the section then names it."""
+    """In the section of its command, or in a list below the names of several commands, or of all but some."""
     first, *others = COMMANDS.split("\n### `scdgen ")
-    common, _, shared = first.partition("\n### Options of several commands\n")
     sections = {part.split("`")[0].split()[0]: part for part in others}
-    for command in cli.commands.values():
+    shared = re.findall(r"^(All commands(?: but)?|)(.*):\n\n((?:- .+\n)+)", first, re.MULTILINE)
+    for name, command in cli.commands.items():
+        lists = [rows for all_, names, rows in shared if (f"`{name}`" in names) != bool(all_)]
         for option in command.params:
             if isinstance(option, click.Option) and not option.hidden:
-                row, section = rf"^- `{', '.join(option.opts)}[ `]", sections[command.name or ""]
-                named = f"`{option.opts[-1]}`" in section
-                is_common = re.search(row, common, re.MULTILINE) and (named or "the common options" in section)
-                is_shared = named and re.search(row, shared, re.MULTILINE)
-                assert is_common or is_shared or re.search(row, section, re.MULTILINE), f"{command.name} {option.opts}"
+                row = rf"^- `{', '.join(option.opts)}[ `]"
+                found = [text for text in (sections[name], *lists) if re.search(row, text, re.MULTILINE)]
+                assert len(found) == 1, f"{name} {option.opts}"
 
 
 def test_reference_has_every_spec_option() -> None:
