@@ -291,9 +291,10 @@ def describe_batch(done: BatchResult) -> str:
     """Describe the result of a micro-batch in one line."""
     parts = []
     for result in done.results:
-        removed = f", {result.deleted} removed" if result.deleted else ""
-        refreshed = f", {result.refreshed} refreshed" if result.refreshed else ""
-        parts.append(f"{result.target} {result.inserted} inserted, {result.updated} updated{removed}{refreshed}")
+        also = ((result.deleted, "removed"), (result.refreshed, "refreshed"))
+        counts = f"{result.inserted} inserted, {result.updated} updated" + "".join(f", {n} {w}" for n, w in also if n)
+        known = "has merged this batch before (a new --checkpoint merges its rows again)"
+        parts.append(f"{result.target} {known if result.known else counts}")
     return f"batch {done.batch}: {done.rows} rows; {'; '.join(parts)} in {done.seconds:.1f} s"
 
 

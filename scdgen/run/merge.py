@@ -187,6 +187,7 @@ class Attempt:
             rows_in=self.source_counts.rows,
             rejected=self.source_counts.rejected,
             planned=self.job.record.planned,
+            known=not (self.merge_counts or self.needless),
         )  # fmt: skip
 
     def _of(self, *parts: Part) -> Iterator[Step]:

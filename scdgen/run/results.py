@@ -55,6 +55,8 @@ class RunResult:
     """The number of inferred members that the run added or moved before the MERGE; ``None`` without ``infer``."""
     planned: Mapping[str, int] = field(default_factory=dict)
     """Action -> number, by a plan before the MERGE; empty unless the run counts."""
+    known: bool = False
+    """Whether Delta skipped the MERGE, because the table has taken in this batch of the stream before."""
 
     @classmethod
     def from_merge(
@@ -64,8 +66,7 @@ class RunResult:
 
         ``altered``: the run created the table or changed its columns. ``more`` are further fields.
         """
-        names = ("num_inserted_rows", "num_updated_rows", "num_deleted_rows")
-        inserted, updated, deleted = (int(counts.get(name, 0)) for name in names)
+        inserted, updated, deleted = (int(counts.get(f"num_{n}_rows", 0)) for n in ("inserted", "updated", "deleted"))
         merged = bool(inserted or updated or deleted)  # a MERGE that changes nothing does not commit a version
         refreshed = (commit.refreshed or 0) if commit and merged else 0
         wrote = commit if merged or altered else None

@@ -6,6 +6,7 @@ in: :mod:`scdgen.run.merge` has one try, and this module what is around it: lock
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -199,15 +200,10 @@ class Runner:
         """
         if source is None or source.sparkSession is session_of(self.spark):
             return self
-        return Runner(
-            source.sparkSession,
-            templates=self.compiler.templates,
-            retries=self.retries,
-            run_id=self.run_id,
-            metrics=self._metrics,
-            retry_for=self.retry_for,
-            openlineage=self._openlineage,
-        )
+        own = copy.copy(self)
+        own.spark = with_variables(source.sparkSession)
+        own._engine = Engine(own.spark, self.compiler)
+        return own
 
     @contextmanager
     def _prepare(

@@ -54,6 +54,7 @@ class BatchResult:
         """The result as JSON, with an object per target."""
         targets = {
             result.target: {"inserted": result.inserted, "updated": result.updated, "removed": result.deleted}
+            | ({"known": True} if result.known else {})
             for result in self.results
         }
         return {"batch": self.batch, "rows": self.rows, "targets": targets, "seconds": round(self.seconds, 3)}
