@@ -405,7 +405,9 @@ def broken_rows(spec: Spec, rule: str) -> Diagnose | None:
         return None
     # All rows of a snapshot have one time, which does not tell them apart.
     by_time = has_time and not (rule == "conflict" and spec.reads_snapshot)
-    sample = (*rows.keys, *(("_scd_at",) if by_time else ()), *(("_scd_sets",) if rule == "unknown_column" else ()))
+    # A row without a key is found by its other columns, of which a line has room for ten.
+    known = dict.fromkeys([*rows.keys, *(name for name, _ in rows.columns[:10] if rule == "null_key")])
+    sample = (*known, *(("_scd_at",) if by_time else ()), *(("_scd_sets",) if rule == "unknown_column" else ()))
     return Diagnose(
         rule,
         source.now,

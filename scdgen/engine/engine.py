@@ -258,7 +258,7 @@ def rule_name(text: str) -> tuple[str, str] | None:
 
 
 def _with_user_names(spec: Spec, text: str) -> str:
-    """Replace names of the generated SQL in a message or a sample with those that the user knows."""
+    """Replace names of the generated SQL in a message or a sample with those of the user; times as tables have them."""
     started = spec.history.valid_from if spec.keeps_history else "updated_at"
     shown = {
         "_scd_at": "effective_at",
@@ -269,6 +269,7 @@ def _with_user_names(spec: Spec, text: str) -> str:
     }
     for name, known in shown.items():
         text = text.replace(f'"{name}":', f'"{known}":')
+    text = re.sub(r'"(\d{4,}-\d\d-\d\d)T([\d:]{8})(?:\.000|(\.\d{3}))(?:Z|[+-]\d\d:\d\d)"', r'"\1 \2\3"', text)
     return re.sub(r"\b_scd_target_\d+\b", lambda _: spec.target, text)
 
 

@@ -169,7 +169,7 @@ def test_foreach_batch_and_rows_of_another_session(far: Called, url: str, folder
         ("run people.yml --source bad.csv", 1, "bad.csv:2: column age: 'many' is not a valid INT (1 row, such as "
          "key id=9); fix the file or the type"),
         ("run people.yml --source null.csv", 1, "far.people: id is NULL; fix the source or "
-         'set bad_rows: skip (1 found, such as {"effective_at":"2024-01-01T00:00:00.000Z"})'),
+         'set bad_rows: skip (1 found, such as {"name":"Zoe","age":1,"effective_at":"2024-01-01 00:00:00"})'),
         ("run people.yml", 1, "far.people: no table or view far.landed; name one that is there, or give the "
          "rows with --source"),
         ("plan never.yml", 1, "far.never: no table or view far.landed; name one that is there, or give the "
