@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 def history(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, limit: int, debug: bool) -> None:
     """List the versions of a table, newest first, with the runs that wrote them.
 
-    On a terminal, +3 ~2 -1 means 3 rows inserted, 2 updated, 1 removed.
+    In the table, +3 ~2 -1 means 3 rows inserted, 2 updated, 1 removed.
 
     \b
     Example:  scdgen history specs/customer.yml
@@ -61,29 +60,24 @@ def history(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, limit:
 def format_history(found: Sequence[Commit]) -> str:
     """Format the versions as a table, with the source and the time of the snapshot if any run has noted one.
 
-    On a terminal, the counts are in one column, and the hash is left out, so that normal runs fit in 80 columns.
+    A terminal leaves out the hash, so that normal runs fit in 80 columns.
     """
-    narrow = sys.stdout.isatty()
-    counted = ["rows"] if narrow else ["spec_hash", "inserted", "updated", "removed"]
-    columns = ["version", "at", "what" if narrow else "operation", "run", *counted]
-    rows = [_format_cells(commit, narrow) for commit in found]
+    columns = ["version", "at", "operation", "run", "spec_hash", "rows"]
+    rows = [_format_cells(commit) for commit in found]
     for name in ("taken", "feed"):
         if any(getattr(commit, name) for commit in found):
             columns.insert(4, name)
             for row, commit in zip(rows, found, strict=True):
                 row.insert(4, getattr(commit, name))
-    return output.format_table(columns, rows, whole=(1, 3, len(columns) - 1))
+    return output.format_table(columns, rows, whole=(1, 3, len(columns) - 1), implied="spec_hash")
 
 
-def _format_cells(commit: Commit, narrow: bool) -> list[object]:
+def _format_cells(commit: Commit) -> list[object]:
     what = f"undo of {commit.undoes}" if commit.undoes else commit.operation
     what = f"rewind to {commit.rewound}" if commit.rewound else what
-    counts = (commit.inserted, commit.updated, commit.deleted)
-    at = commit.at.strftime("%Y-%m-%d %H:%M:%S")
-    known = [commit.version, at, what, commit.run]
-    if narrow:
-        return [*known, " ".join(f"{sign}{n}" for sign, n in zip("+~-", counts, strict=True) if n is not None)]
-    return [*known, commit.spec_hash, *("" if n is None else n for n in counts)]
+    counts = zip("+~-", (commit.inserted, commit.updated, commit.deleted), strict=True)
+    changed = " ".join(f"{sign}{n}" for sign, n in counts if n)
+    return [commit.version, f"{commit.at:%Y-%m-%d %H:%M:%S}", what, commit.run, commit.spec_hash, changed]
 
 
 @click.command()
