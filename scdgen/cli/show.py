@@ -63,7 +63,7 @@ def show(
                scdgen show specs/customer.yml --html customer.html
     """
     from scdgen.cli.timeline import require_history
-    from scdgen.run.versions import VersionFilter, read_versions
+    from scdgen.run.versions import VersionFilter, read_history, read_versions
 
     loaded = load_specs(specs)
     kind = choose_kind(loaded, kind, html)
@@ -81,7 +81,8 @@ def show(
             if found.as_of is not None:
                 output.echo(f"{spec.target}: as of {found.as_of}", err=True)
             if drawn:
-                _write_timelines(Path(str(html)), spec, wanted, found, engine.compiler)
+                (newest,) = read(spec, partial(read_history, spec=spec, limit=1))
+                _write_timelines(Path(str(html)), spec, wanted, found, newest.version, engine.compiler)
             elif text := output.format_rows(kind, found.columns, found.tuples, key_and_times(spec), flag_of(spec)):
                 click.echo(text)
             if found.following is not None:
@@ -126,23 +127,21 @@ def parse_keys(given: tuple[str, ...]) -> dict[str, str]:
     return keys
 
 
-def _write_timelines(file: Path, spec: Spec, wanted: VersionFilter, found: VersionRows, compiler: Compiler) -> None:
+def _write_timelines(
+    file: Path, spec: Spec, wanted: VersionFilter, found: VersionRows, version: int, compiler: Compiler
+) -> None:
+    """Write the page, and create its folder. Raises :class:`UsageError` if that fails."""
     from scdgen.cli.timeline import build_page, render_page
 
-    now = dt.datetime.now(dt.timezone.utc).strftime("%Y-%m-%d %H:%M")
-    page = replace(build_page(spec, wanted, found), made=now)
-    write_page(file, render_page(page, compiler))
-    output.say(f"wrote {file}: {spec.target}, {page.counted}")
-
-
-def write_page(file: Path, text: str) -> None:
-    """Write a page, and create its folder. Raises :class:`UsageError` if that fails."""
+    zoned = f"; times are in {found.zone}" if spec.history.type == "timestamp" else ""
+    made = f"{dt.datetime.now(dt.timezone.utc):%Y-%m-%d %H:%M} UTC from table version {version}{zoned}"
+    page = replace(build_page(spec, wanted, found), made=made)
     try:
-        paths.write_text(file, text)
+        paths.write_text(file, render_page(page, compiler))
     except OSError as error:
-        raise UsageError(
-            f"cannot be written: {error.strerror}; name another file", option="--html", value=file
-        ) from error
+        what = f"cannot be written: {error.strerror}; name another file"
+        raise UsageError(what, option="--html", value=file) from error
+    output.say(f"wrote {file}: {spec.target}, {page.counted}")
 
 
 COMMANDS = (show,)

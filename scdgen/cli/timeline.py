@@ -42,7 +42,7 @@ class Page(Facts, template="show.html.j2", is_sql=False):
     stopped, None if it did not, and ``cut`` the key whose history goes on there. ``whole``: the page has every version,
     so that a gap is a delete. ``runs`` is the number of times at which a run wrote or superseded a row, if the rows are
     not those of one time. ``data`` is what the page's script reads, ``policy`` what a browser may use in the page.
-    ``made`` is when it was made.
+    ``made`` is when it was made, of what.
     """
 
     target: str

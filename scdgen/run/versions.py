@@ -109,6 +109,8 @@ class VersionRows:
     """The row after the last one; ``None`` if no limit left any out."""
     as_of: str | None = None
     """The time that a word such as ``yesterday`` stood for; ``None`` without a word."""
+    zone: str = ""
+    """The time zone of the times."""
 
     @property
     def tuples(self) -> list[tuple[Any, ...]]:
@@ -257,7 +259,7 @@ def read_versions(tables: Tables, spec: Spec, wanted: VersionFilter, limit: int 
         columns = tuple(name for name in found.columns if name not in more)
     cut = bool(limit) and len(rows) > limit
     as_of = None if resolved.as_of == wanted.as_of else str(resolved.as_of)
-    return VersionRows(columns, rows[:limit] if cut else rows, rows[limit] if cut else None, as_of)
+    return VersionRows(columns, rows[:limit] if cut else rows, rows[limit] if cut else None, as_of, spec.time_zone)
 
 
 def read_history(tables: Tables, spec: Spec, limit: int | None = None) -> list[Commit]:

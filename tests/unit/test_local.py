@@ -119,6 +119,7 @@ def test_show_without_spark(call: Call) -> None:
     one = call("show", "customer.yml", "--key", "id=1", "--as-of", "2024-03-01 12:29:59", "--format", "csv")
     assert one.splitlines()[1:] == ["1,Ann,,0.1,00ff,0001-01-01,2024-01-01 00:00:00,2024-03-01 12:29:59.999,false"]
     assert call("show", "customer.yml", "--html", "a.html") == "wrote a.html: main.crm.Customer, 2 keys, 3 versions\n"
+    assert " UTC from table version 2; times are in UTC</small>" in Path("a.html").read_text()
 
 
 def test_diff_without_spark(call: Call) -> None:
@@ -149,7 +150,7 @@ def test_history_without_spark(call: Call) -> None:
     assert [row["taken"] for row in found] == ["2024-03-02 00:00:00", "", ""]
     assert len(call("history", "customer.yml", "--json", "--limit", "1").splitlines()) == 1
     header = call("history", "customer.yml").splitlines()[1].split()
-    assert (header[4], header[-1]) == ("taken", "removed")
+    assert (header[4], header[-1]) == ("taken", "rows")
 
 
 def test_error_about_the_table_does_not_start_spark(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
