@@ -16,7 +16,7 @@ import sys
 import textwrap
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
@@ -26,6 +26,7 @@ from scdgen.url import hide_secrets
 
 _LOGGER = logging.getLogger("scdgen")
 _NAMES = {logging.INFO: "note", logging.WARNING: "warning", logging.ERROR: "error"}  # of records that are no events
+progress: list[Callable[[str], None]] = []  # The last one shows each step of a run.
 _begun = [time.monotonic()]
 _CHOSEN = {"json": False, "quiet": False, "debug": False}
 
@@ -38,6 +39,8 @@ class _Handler(logging.Handler):
     """
 
     def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno < logging.INFO:
+            return progress[-1](record.step) if progress and hasattr(record, "step") else None
         text = self._to_json(record) if _CHOSEN["json"] else self._to_text(record)
         if text is not None:
             print(hide_secrets(text), file=sys.stderr, flush=True)
@@ -79,7 +82,7 @@ def printed() -> Iterator[None]:
     """
     handler, level, propagate = _Handler(), _LOGGER.level, _LOGGER.propagate
     _LOGGER.addHandler(handler)
-    _LOGGER.setLevel(logging.INFO)
+    _LOGGER.setLevel(logging.DEBUG)  # which the steps of a run have
     _LOGGER.propagate = False
     _begun[0] = time.monotonic()
     try:

@@ -324,7 +324,7 @@ def print_hint(what: str) -> None:
 
 @contextmanager
 def progress(what: str) -> Iterator[None]:
-    """Show a line and its seconds on stderr while Spark works, if it is a terminal and --quiet is not given."""
+    """Show a line, the step of a run, and the seconds while Spark works, on a terminal and without --quiet."""
     if not sys.stderr.isatty() or log.is_quiet():
         yield
         return
@@ -339,5 +339,10 @@ def progress(what: str) -> Iterator[None]:
             console=Console(file=stream), transient=True,
         ) as shown,
     ):  # fmt: skip
-        shown.add_task(hide_secrets(escape_control(what)), total=None)
-        yield
+        line = hide_secrets(escape_control(what))
+        task = shown.add_task(line, total=None)
+        log.progress.append(lambda step: shown.update(task, description=f"{line}: {step}"))
+        try:
+            yield
+        finally:
+            log.progress.pop()

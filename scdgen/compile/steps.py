@@ -17,12 +17,12 @@ from scdgen.facts.variables import OF_RUN, RECORDED_ORDER, RUN_ID
 class Part(Enum):
     """What the statements of a step do."""
 
-    RUN = "set the variables that are of the run, and not of one of its files"
+    RUN = "set the variables of the run"  # and not of one of its files
     TABLE = "create the table, or change its columns"
     MEMBERS = "infer members from facts"
     VARIABLES = "set the variables of the merge"
-    PLAN = "count what the merge will do, if that is wanted"
-    VIEWS = "create the views first, so that nothing is merged if one cannot be created"
+    PLAN = "count what the merge will do"  # if that is wanted
+    VIEWS = "create the views"  # first, so that nothing is merged if one cannot be created
     COUNTS = "count the rows that the merge leaves out"
     REJECTS = "keep the rows that are rejected"
     MERGE = "merge"

@@ -127,6 +127,7 @@ class Attempt:
 
         Raises :class:`DataError` if it does not fit.
         """
+        _log.debug("%s: read the table", self.spec.target, extra={"step": "read the table"})
         self.created = not self.table.exists()
         existing = None
         if not self.created:
@@ -140,6 +141,8 @@ class Attempt:
 
     def play(self, step: Step, ahead: bool = False) -> None:
         """Run the statements of a step, and keep what they return; ``ahead``: the plan came before all steps."""
+        if step.statements or step.part is Part.PLAN:
+            _log.debug("%s: %s", self.spec.target, step.part.value, extra={"step": step.part.value})
         match step.part:
             case Part.MEMBERS:
                 # The last statement merges the members; the ones before it prepare the session.

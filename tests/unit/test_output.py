@@ -104,11 +104,12 @@ def test_progress_moves_while_spark_starts(quiet: bool) -> None:
     """What is written to stderr then is captured; without it, the line stands still for as long as a start takes."""
     ours, theirs = os.openpty()
     code = f"""
-import time
+import logging, time
 from scdgen.cli import log, output
 from scdgen.engine.session import _quiet_start
 log.set_quiet({quiet})
-with output.progress("starting Spark"), _quiet_start() as noise:
+with log.printed(), output.progress("starting Spark"), _quiet_start() as noise:
+    logging.getLogger("scdgen.run").debug("", extra=dict(step="merge"))
     time.sleep(0.7)
 assert noise.text() == "", noise.text()
 with log.printed():
@@ -127,7 +128,7 @@ with log.printed():
     if quiet:
         assert shown == ""
     else:
-        assert shown.count("starting Spark") >= 3 and shown.endswith("0 s in all\r\n")
+        assert shown.count("starting Spark: merge") >= 3 and shown.endswith("0 s in all\r\n")
 
 
 def test_no_rows_in_each_format() -> None:

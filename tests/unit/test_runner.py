@@ -87,14 +87,15 @@ def attempt(spark: Any, monkeypatch: pytest.MonkeyPatch, exists: bool, **planned
     return merge.Attempt(Engine(spark, Compiler(None)), merge.Job(record, Prepared(compiled, None)), "r1")
 
 
-def test_attempt_creates_then_merges(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attempt_creates_then_merges(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     spark = Session(sent=[])
+    caplog.set_level("DEBUG", "scdgen")
     made = attempt(spark, monkeypatch, exists=False)
     result = made.run()
     known = ("CREATE TABLE", "SET VAR", "MERGE INTO")
-    steps = [next((step for step in known if step in text), "") for text in spark.sent]
-    assert list(dict.fromkeys(filter(None, steps))) == ["CREATE TABLE", "SET VAR", "MERGE INTO"]
+    assert [*dict.fromkeys(step for text in spark.sent for step in known if step in text)] == [*known]
     assert result.created and made.created and result.inferred is None
+    assert [vars(record)["step"] for record in caplog.records][::4] == ["read the table", "merge"]
 
 
 @pytest.mark.parametrize(("planned", "merges"), [({}, True), ({"unchanged": 3}, False), ({"opened": 1}, True)])
