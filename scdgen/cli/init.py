@@ -16,7 +16,7 @@ from scdgen.cli.options import (
     parse_source_options,
     session_options,
 )
-from scdgen.cli.output import echo, say
+from scdgen.cli.output import echo, print_hint, say
 from scdgen.errors import NO_UTF8, UsageError, of_system
 
 if TYPE_CHECKING:
@@ -125,6 +125,7 @@ def init(
         return
     paths.write_text(Path(out), text)
     say(f"wrote {out}")
+    print_hint(f"next: scdgen validate {out}")
     # The cases play the spec from its file, which is written by now.
     if cases is not None:
         paths.write_text(Path(cases), _draft_cases(Path(out), Path(cases), sample))

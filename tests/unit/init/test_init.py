@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from ruamel.yaml import YAML
@@ -20,10 +21,10 @@ def test_out_overwrites_only_with_force(capsys: pytest.CaptureFixture[str], tmp_
     assert run(capsys, *call) == (0, f"wrote {out}\n", "")
     assert load_spec_text(out.read_text()).keys == ("id",)
     out.write_text("mine\n")
-    message = f"{out}: is there already; give --force to overwrite it, or another name\n"
-    assert run(capsys, *call) == (2, "", message)
+    assert run(capsys, *call) == (2, "", f"{out}: is there already; give --force to overwrite it, or another name\n")
     assert out.read_text() == "mine\n"
-    assert run(capsys, *call, "--force")[0] == 0
+    with patch("sys.stderr.isatty", return_value=True):
+        assert run(capsys, *call, "--force") == (0, f"wrote {out}\n", f"next: scdgen validate {out}\n")
     assert out.read_text() != "mine\n"
 
 
