@@ -24,7 +24,7 @@ MERGE INTO crm.customer_cdc AS t USING (
     ),
     ranked AS (
         -- At one key and time the greatest lsn wins.
-        SELECT *, RANK() OVER (PARTITION BY company, customer_no, _scd_at ORDER BY _scd_sequence DESC) AS _scd_place
+        SELECT *, RANK() OVER (PARTITION BY company, customer_no, _scd_at ORDER BY _scd_sequence DESC) AS _scd_nth
         FROM source_rows
     ),
     changes AS (
@@ -33,11 +33,11 @@ MERGE INTO crm.customer_cdc AS t USING (
             company,
             customer_no,
             _scd_at,
-            MIN(_scd_state) FILTER (WHERE _scd_place = 1 AND NOT _scd_deleted) AS _scd_state,
+            MIN(_scd_state) FILTER (WHERE _scd_nth = 1 AND NOT _scd_deleted) AS _scd_state,
             MAX(_scd_sequence) AS _scd_sequence,
-            BOOL_OR(_scd_deleted) FILTER (WHERE _scd_place = 1) <> BOOL_AND(_scd_deleted) FILTER (WHERE _scd_place = 1)
-                OR MIN(_scd_state) FILTER (WHERE _scd_place = 1 AND NOT _scd_deleted)
-                    IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_place = 1 AND NOT _scd_deleted)
+            BOOL_OR(_scd_deleted) FILTER (WHERE _scd_nth = 1) <> BOOL_AND(_scd_deleted) FILTER (WHERE _scd_nth = 1)
+                OR MIN(_scd_state) FILTER (WHERE _scd_nth = 1 AND NOT _scd_deleted)
+                    IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_nth = 1 AND NOT _scd_deleted)
                 AS _scd_differs
         FROM ranked
         GROUP BY company, customer_no, _scd_at

@@ -110,14 +110,14 @@ MERGE INTO crm.customer_member AS t USING (
             _scd_state,
             _scd_stored,
             _scd_start AS _scd_at,
-            CASE WHEN _scd_at = _scd_first AND _scd_place = 0 THEN _scd_inferred END AS _scd_inferred
+            CASE WHEN _scd_at = _scd_first AND _scd_part = 0 THEN _scd_inferred END AS _scd_inferred
         FROM judged
             LATERAL VIEW POSEXPLODE(
                 CASE
                     WHEN _scd_at = _scd_first AND _scd_at > _scd_inferred THEN ARRAY(_scd_inferred, _scd_at)
                     ELSE ARRAY(_scd_at)
                 END
-            ) p AS _scd_place, _scd_start
+            ) p AS _scd_part, _scd_start
         WHERE _scd_first IS NULL OR _scd_state IS NOT NULL OR _scd_at > _scd_first
     ),
     starts AS (

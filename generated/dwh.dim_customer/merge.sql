@@ -43,7 +43,7 @@ MERGE INTO dwh.dim_customer AS t USING (
     ),
     ranked AS (
         -- At one key and time the greatest change_no wins.
-        SELECT *, RANK() OVER (PARTITION BY region, customer_no, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_place
+        SELECT *, RANK() OVER (PARTITION BY region, customer_no, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_nth
         FROM source_rows
     ),
     changes AS (
@@ -52,8 +52,8 @@ MERGE INTO dwh.dim_customer AS t USING (
             region,
             customer_no,
             _scd_at,
-            MIN(_scd_state) FILTER (WHERE _scd_place = 1) AS _scd_state,
-            MIN(_scd_rest) FILTER (WHERE _scd_place = 1) AS _scd_rest
+            MIN(_scd_state) FILTER (WHERE _scd_nth = 1) AS _scd_state,
+            MIN(_scd_rest) FILTER (WHERE _scd_nth = 1) AS _scd_rest
         FROM ranked
         GROUP BY region, customer_no, _scd_at
         HAVING CASE
@@ -72,10 +72,10 @@ MERGE INTO dwh.dim_customer AS t USING (
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] dwh.dim_customer: changed_on is NULL')
             WHEN _scd_at >= DATE '9999-12-31'
                 THEN RAISE_ERROR('[SCDGEN_NULL_TIME] dwh.dim_customer: changed_on is not before the open end')
-            WHEN MIN(_scd_state) FILTER (WHERE _scd_place = 1)
-                IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_place = 1)
-                OR MIN(_scd_rest) FILTER (WHERE _scd_place = 1)
-                    IS DISTINCT FROM MAX(_scd_rest) FILTER (WHERE _scd_place = 1)
+            WHEN MIN(_scd_state) FILTER (WHERE _scd_nth = 1)
+                IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_nth = 1)
+                OR MIN(_scd_rest) FILTER (WHERE _scd_nth = 1)
+                    IS DISTINCT FROM MAX(_scd_rest) FILTER (WHERE _scd_nth = 1)
                 THEN RAISE_ERROR('[SCDGEN_CONFLICT] dwh.dim_customer: two different rows of one key and time: '
                     || TO_JSON(STRUCT(region, customer_no, _scd_at)))
             WHEN _scd_at - INTERVAL '1' DAY >= _scd_batch_from AND BOOL_AND(ARRAY_CONTAINS(_scd_partitions_1, region))

@@ -82,7 +82,7 @@ MERGE INTO shop.price_list AS t USING (
             *,
             LEAD(_scd_version) OVER newest_first AS _scd_second,
             LEAD(_scd_version, 2) OVER newest_first AS _scd_third,
-            ROW_NUMBER() OVER newest_first AS _scd_place
+            ROW_NUMBER() OVER newest_first AS _scd_nth
         FROM stored
         WINDOW newest_first AS (PARTITION BY product_id ORDER BY _scd_version._scd_from DESC)
     ),
@@ -90,7 +90,7 @@ MERGE INTO shop.price_list AS t USING (
         -- Each key with its row and its newest version, which is withdrawn if it was announced and is no more.
         SELECT *, _scd_state IS NULL AS _scd_gone, NULLIF(_scd_announced, _scd_given_at) AS _scd_withdrawn
         FROM snapshot
-        FULL OUTER JOIN (SELECT * FROM newest WHERE _scd_place = 1) USING (product_id)
+        FULL OUTER JOIN (SELECT * FROM newest WHERE _scd_nth = 1) USING (product_id)
     ),
     met AS (
         -- The row meets the newest version that is not withdrawn.

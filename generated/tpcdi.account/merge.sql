@@ -34,7 +34,7 @@ MERGE INTO tpcdi.account AS t USING (
     ),
     ranked AS (
         -- At one key and time the greatest at wins.
-        SELECT *, RANK() OVER (PARTITION BY account_id, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_place
+        SELECT *, RANK() OVER (PARTITION BY account_id, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_nth
         FROM source_rows
     ),
     changes AS (
@@ -52,7 +52,7 @@ MERGE INTO tpcdi.account AS t USING (
                     IF(ARRAY_CONTAINS(_scd_sets, 'tax_status') IS NOT FALSE, STRUCT(_scd_state.tax_status), NULL),
                     IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
                 )
-            ) FILTER (WHERE _scd_place = 1) AS _scd_state,
+            ) FILTER (WHERE _scd_nth = 1) AS _scd_state,
             MIN_BY(
                 _scd_rest,
                 STRUCT(
@@ -63,7 +63,7 @@ MERGE INTO tpcdi.account AS t USING (
                     IF(ARRAY_CONTAINS(_scd_sets, 'tax_status') IS NOT FALSE, STRUCT(_scd_state.tax_status), NULL),
                     IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
                 )
-            ) FILTER (WHERE _scd_place = 1) AS _scd_rest,
+            ) FILTER (WHERE _scd_nth = 1) AS _scd_rest,
             MIN_BY(
                 _scd_sets,
                 STRUCT(
@@ -74,7 +74,7 @@ MERGE INTO tpcdi.account AS t USING (
                     IF(ARRAY_CONTAINS(_scd_sets, 'tax_status') IS NOT FALSE, STRUCT(_scd_state.tax_status), NULL),
                     IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
                 )
-            ) FILTER (WHERE _scd_place = 1) AS _scd_sets
+            ) FILTER (WHERE _scd_nth = 1) AS _scd_sets
         FROM ranked
         GROUP BY account_id, _scd_at
         HAVING CASE
@@ -109,7 +109,7 @@ MERGE INTO tpcdi.account AS t USING (
                     IF(ARRAY_CONTAINS(_scd_sets, 'tax_status') IS NOT FALSE, STRUCT(_scd_state.tax_status), NULL),
                     IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
                 )
-            ) FILTER (WHERE _scd_place = 1)
+            ) FILTER (WHERE _scd_nth = 1)
                 IS DISTINCT FROM MAX(
                     STRUCT(
                         IF(ARRAY_CONTAINS(_scd_sets, 'broker_id') IS NOT FALSE, STRUCT(_scd_state.broker_id), NULL),
@@ -123,7 +123,7 @@ MERGE INTO tpcdi.account AS t USING (
                         IF(ARRAY_CONTAINS(_scd_sets, 'tax_status') IS NOT FALSE, STRUCT(_scd_state.tax_status), NULL),
                         IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
                     )
-                ) FILTER (WHERE _scd_place = 1)
+                ) FILTER (WHERE _scd_nth = 1)
                 THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.account: two different rows of one key and time: '
                     || TO_JSON(STRUCT(account_id, _scd_at)))
             WHEN _scd_at >= _scd_batch_from THEN TRUE

@@ -50,7 +50,7 @@ MERGE INTO tpcdi.dim_customer AS t USING (
     ),
     ranked AS (
         -- At one key and time the greatest cdc_dsn wins.
-        SELECT *, RANK() OVER (PARTITION BY customer_id, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_place
+        SELECT *, RANK() OVER (PARTITION BY customer_id, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_nth
         FROM source_rows
     ),
     changes AS (
@@ -58,8 +58,8 @@ MERGE INTO tpcdi.dim_customer AS t USING (
         SELECT
             customer_id,
             _scd_at,
-            MIN(_scd_state) FILTER (WHERE _scd_place = 1) AS _scd_state,
-            MIN(_scd_rest) FILTER (WHERE _scd_place = 1) AS _scd_rest
+            MIN(_scd_state) FILTER (WHERE _scd_nth = 1) AS _scd_state,
+            MIN(_scd_rest) FILTER (WHERE _scd_nth = 1) AS _scd_rest
         FROM ranked
         GROUP BY customer_id, _scd_at
         HAVING CASE
@@ -73,10 +73,10 @@ MERGE INTO tpcdi.dim_customer AS t USING (
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_customer: day is NULL')
             WHEN _scd_at >= DATE '9999-12-31'
                 THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_customer: day is not before the open end')
-            WHEN MIN(_scd_state) FILTER (WHERE _scd_place = 1)
-                IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_place = 1)
-                OR MIN(_scd_rest) FILTER (WHERE _scd_place = 1)
-                    IS DISTINCT FROM MAX(_scd_rest) FILTER (WHERE _scd_place = 1)
+            WHEN MIN(_scd_state) FILTER (WHERE _scd_nth = 1)
+                IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_nth = 1)
+                OR MIN(_scd_rest) FILTER (WHERE _scd_nth = 1)
+                    IS DISTINCT FROM MAX(_scd_rest) FILTER (WHERE _scd_nth = 1)
                 THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.dim_customer: two different rows of one key and time: '
                     || TO_JSON(STRUCT(customer_id, _scd_at)))
             WHEN _scd_at >= _scd_batch_from THEN TRUE

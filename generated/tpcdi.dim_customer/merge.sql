@@ -52,7 +52,7 @@ MERGE INTO tpcdi.dim_customer AS t USING (
     ),
     ranked AS (
         -- At one key and time the greatest at wins.
-        SELECT *, RANK() OVER (PARTITION BY customer_id, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_place
+        SELECT *, RANK() OVER (PARTITION BY customer_id, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_nth
         FROM source_rows
     ),
     changes AS (
@@ -108,7 +108,7 @@ MERGE INTO tpcdi.dim_customer AS t USING (
                     ),
                     IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
                 )
-            ) FILTER (WHERE _scd_place = 1) AS _scd_state,
+            ) FILTER (WHERE _scd_nth = 1) AS _scd_state,
             MIN_BY(
                 _scd_rest,
                 STRUCT(
@@ -157,7 +157,7 @@ MERGE INTO tpcdi.dim_customer AS t USING (
                     ),
                     IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
                 )
-            ) FILTER (WHERE _scd_place = 1) AS _scd_rest,
+            ) FILTER (WHERE _scd_nth = 1) AS _scd_rest,
             MIN_BY(
                 _scd_sets,
                 STRUCT(
@@ -206,7 +206,7 @@ MERGE INTO tpcdi.dim_customer AS t USING (
                     ),
                     IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
                 )
-            ) FILTER (WHERE _scd_place = 1) AS _scd_sets
+            ) FILTER (WHERE _scd_nth = 1) AS _scd_sets
         FROM ranked
         GROUP BY customer_id, _scd_at
         HAVING CASE
@@ -283,7 +283,7 @@ MERGE INTO tpcdi.dim_customer AS t USING (
                     ),
                     IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
                 )
-            ) FILTER (WHERE _scd_place = 1)
+            ) FILTER (WHERE _scd_nth = 1)
                 IS DISTINCT FROM MAX(
                     STRUCT(
                         IF(ARRAY_CONTAINS(_scd_sets, 'tax_id') IS NOT FALSE, STRUCT(_scd_state.tax_id), NULL),
@@ -339,7 +339,7 @@ MERGE INTO tpcdi.dim_customer AS t USING (
                         ),
                         IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
                     )
-                ) FILTER (WHERE _scd_place = 1)
+                ) FILTER (WHERE _scd_nth = 1)
                 THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.dim_customer: two different rows of one key and time: '
                     || TO_JSON(STRUCT(customer_id, _scd_at)))
             WHEN _scd_at >= _scd_batch_from THEN TRUE

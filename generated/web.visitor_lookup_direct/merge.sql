@@ -39,12 +39,12 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
     ),
     ranked AS (
         -- At one key and time the greatest userId wins.
-        SELECT *, RANK() OVER (PARTITION BY visitor_cookie_id, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_place
+        SELECT *, RANK() OVER (PARTITION BY visitor_cookie_id, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_nth
         FROM source_rows
     ),
     changes AS (
         -- One row per key and time, of those with the greatest userId. A row that breaks a rule stops the statement.
-        SELECT visitor_cookie_id, _scd_at, MIN(_scd_state) FILTER (WHERE _scd_place = 1) AS _scd_state
+        SELECT visitor_cookie_id, _scd_at, MIN(_scd_state) FILTER (WHERE _scd_nth = 1) AS _scd_state
         FROM ranked
         GROUP BY visitor_cookie_id, _scd_at
         HAVING CASE
@@ -57,8 +57,8 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
             WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
                 THEN RAISE_ERROR('[SCDGEN_YEAR] web.visitor_lookup_direct: a time is not in the years 1 to 9999')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] web.visitor_lookup_direct: landed is NULL')
-            WHEN MIN(_scd_state) FILTER (WHERE _scd_place = 1)
-                IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_place = 1)
+            WHEN MIN(_scd_state) FILTER (WHERE _scd_nth = 1)
+                IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_nth = 1)
                 THEN RAISE_ERROR('[SCDGEN_CONFLICT] web.visitor_lookup_direct: two different rows of one key and time: '
                     || TO_JSON(STRUCT(visitor_cookie_id, _scd_at)))
             WHEN BOOL_AND(
