@@ -183,36 +183,36 @@ class JoinedTable(Model):
     )
     on: Annotated[dict[Name, Expression], Option(over=Rows.SOURCE, in_json="if_set")] = Field(
         default_factory=dict,
-        description="Instead of `keys`, for a table that rows of a table before it point to: each column of its key: "
-        "an expression over that table, such as `account.customer_id`. They are compared as by `=`.",
+        description="Instead of `keys`, for a parent of an earlier table: each column of its key: an expression over "
+        "that table, such as `account.customer_id`, compared by `=`.",
     )
     required: Annotated[bool, Option(in_json="if_set")] = Field(
-        default=False, description="Whether times without a version of the table are a gap, as those of the first one."
+        default=False, description="Whether times without a version are gaps, as in the first table."
     )
     surrogate_key: Annotated[Name | None, Option(in_json="if_set")] = Field(
         default=None,
-        description="The column with the surrogate key of a version; by default as in the spec of the table. Where a "
-        "column of this spec is it, a check finds versions that are not within the one that they name.",
+        description="The column with the surrogate key of a version; by default as in the table's spec. If a column "
+        "of this spec is it, a check finds versions that are not within the one that they name.",
     )
     history: Annotated[Literal["none"] | None, Option(in_json="if_set")] = Field(
-        default=None, description="`none`: the table has one row per key, which holds at all times."
+        default=None, description="`none`: the table has one row per key, valid at all times."
     )
     valid_from: Annotated[Expression | None, Option(over=Rows.JOINED)] = Field(
-        default=None, description="When a version starts; by default as in the spec of the table, else `valid_from`."
+        default=None, description="When a version starts; by default as in the table's spec, else `valid_from`."
     )
     valid_to: Annotated[Expression | None, Option(over=Rows.JOINED)] = Field(
-        default=None, description="When a version ends; by default as in the spec of the table, else `valid_to`."
+        default=None, description="When a version ends; by default as in the table's spec, else `valid_to`."
     )
     open_end: Scalar = Field(
-        default=None, description="The end of an open version; by default as in the spec of the table, else null."
+        default=None, description="The end of an open version; by default as in the table's spec, else null."
     )
     gap: Annotated[str | int | None, BeforeValidator(_plain)] = Field(
         default=None,
-        description="How much earlier than the next start an end is; by default as in the spec of the table, else "
-        "null: an end is the next start.",
+        description="How much earlier than the next start an end is; by default as in the table's spec, else null: "
+        "an end is the next start.",
     )
     where: Annotated[Expression | None, Option(over=Rows.JOINED)] = Field(
-        default=None, description="Which rows of the table are read."
+        default=None, description="Which rows of the table to read."
     )
 
     @property
@@ -244,7 +244,7 @@ class Source(Model):
     )
     path: Place | None = Field(
         default=None,
-        description="A file or folder to read, relative to the folder that scdgen is run in; goes with `format`.",
+        description="A file or folder to read, relative to the working folder; requires `format`.",
     )
     format: Annotated[Literal["csv", "json", "parquet", "delta"] | None, _OF_PATH] = Field(
         default=None, description="The format of the files at `path`."
@@ -255,12 +255,12 @@ class Source(Model):
     schema_: Annotated[ColumnList | None, Option(in_json="if_set")] = Field(
         default=None,
         alias="schema",
-        description="The columns of JSON or Parquet that the spec reads, with their types, such as `before struct<id "
-        "int>, op string`, if the files have different columns. Missing columns are NULL.",
+        description="The columns of JSON or Parquet to read, with types, such as `before struct<id int>, op string`, "
+        "if the files differ. Missing columns are NULL.",
     )
     join: Annotated[dict[Name, JoinedTable], Option(in_json="if_set")] = Field(
         default_factory=dict,
-        description="With `feed: versions`: alias -> a table with versions. Their histories become one; the first "
+        description="With `feed: versions`: alias -> a table with versions. Combines their histories; the first "
         "table decides which keys exist, and when.",
     )
     changed_since: Annotated[
@@ -273,8 +273,8 @@ class Source(Model):
         ),
     ] = Field(
         default=None,
-        description="For `join`: reads only keys with a version, or a parent of one, that starts or ends at or after "
-        "this time; all keys if it is NULL.",
+        description="For `join`: read only keys with a version, or a parent of one, that starts or ends at or after "
+        "this time; all keys if NULL.",
     )
     feed: Literal["changes", "snapshot", "versions"] = Field(
         default="changes",
@@ -286,8 +286,8 @@ class Source(Model):
         Option(over=Rows.SOURCE, refused=(not_with("join", "each table has its valid_from; remove it"),)),
     ] = Field(
         default=None,
-        description="When a row became valid. scd2 changes need it; in a snapshot it is `taken_at` by default. Where "
-        "scd1 or scd0 stores no time, it only orders rows: a number is one too.",
+        description="When a row became valid. scd2 changes need it; in a snapshot, the default is `taken_at`. If "
+        "scd1 or scd0 stores no time, it only orders rows, and may be a number.",
     )
     effective_until: Annotated[
         Expression | None,
@@ -301,8 +301,8 @@ class Source(Model):
         ),
     ] = Field(
         default=None,
-        description="For `feed: versions`: when a version ends, written as `valid_to` is, with `history.gap`; NULL or "
-        "the open end while it is open.",
+        description="For `feed: versions`: when a version ends, in the form of `valid_to`, with `history.gap`; NULL "
+        "or the open end while it is open.",
     )
     sequence_by: Annotated[
         Expressions,
@@ -329,7 +329,7 @@ class Source(Model):
         ),
     ] = Field(
         default=None,
-        description="scd1 changes: which rows empty the table; they need no key.",
+        description="scd1 changes: which rows truncate the table; they need no key.",
     )
     sets: Annotated[
         Expression | None,
@@ -344,12 +344,12 @@ class Source(Model):
         ),
     ] = Field(
         default=None,
-        description="Changes of scd2 and scd1: an array of the names of the columns that a row sets; the others keep "
-        "their previous values. NULL: the row sets all. A stored version sets all of its columns, so the order in "
-        "which such rows arrive counts.",
+        description="Changes of scd2 and scd1: an array of the columns that a row sets; the others keep their "
+        "previous values. NULL: the row sets all. A stored version sets all of its columns, so the order of arrival "
+        "matters.",
     )
     where: Annotated[Expression | None, Option(over=Rows.SOURCE)] = Field(
-        default=None, description="Which rows are read."
+        default=None, description="Which rows to read."
     )
 
     @property
@@ -379,17 +379,18 @@ class Source(Model):
 class Column(ShortForm):
     """One column of the target."""
 
-    type: DataType = Field(description="The type of the column; the source's value is cast to it.")
+    type: DataType = Field(description="The type of the column, to which values are cast.")
     from_: Annotated[OneOrEach | None, Option(over=Rows.SOURCE)] = Field(
         default=None,
         alias="from",
-        description="The value of the column, over a row of the source.",
+        description="The value of the column, an expression over a source row.",
     )
     comment: Text | None = Field(default=None, description="A comment on the column.")
     nullable: bool = Field(default=True, description="`false`: the column is NOT NULL in the table.")
     track: Annotated[bool, Option(needs=Need.VERSIONS, on_key="refused")] = Field(
         default=True,
-        description="scd2: `false`: a change of only such columns opens no version; the newest value is kept.",
+        description="scd2: `false`: a change of only such columns opens no version, and the version takes the new "
+        "value.",
     )
     nulls: Annotated[
         Literal["value", "ignore", "fill"],
@@ -420,9 +421,7 @@ class Column(ShortForm):
     merge: Annotated[
         Literal["last", "first", "min", "max"],
         Option(needs=Need.ONE_ROW, otherwise="where rows are versions; use nulls, track or compare", on_key="ignored"),
-    ] = Field(
-        default="last", description="scd1: how the rows of a key, in the batch and in the table, become one value."
-    )
+    ] = Field(default="last", description="scd1: how the rows of a key, in batch and table, become one value.")
 
     @property
     def expression(self) -> str | None:
@@ -451,8 +450,8 @@ class Sequence(ShortForm):
     name: Name = Field(description="The name of the column.")
     type: DataType = Field(
         default="BIGINT",
-        description="The type to which the values of `sequence_by` are cast. For several expressions: the type of "
-        "each, or that of a struct with a field for each, such as `struct<file: string, pos: bigint>`.",
+        description="The type of the values of `sequence_by`. For several expressions: the type of each, or a struct "
+        "with a field for each, such as `struct<file: string, pos: bigint>`.",
     )
 
 
@@ -463,8 +462,8 @@ class SurrogateKey(ShortForm):
     name: Name = Field(description="The name of the column.")
     type: Annotated[Literal["string", "bigint"], Option(in_json="if_set")] = Field(
         default="string",
-        description="`string`: the SHA-256, as hex text. `bigint`: 64 bits by xxhash64, which join faster; two of a "
-        "billion versions have the same value with a probability of 3 %, which a check finds.",
+        description="`string`: the SHA-256 as hex text. `bigint`: a 64-bit xxhash64, which joins faster; among a "
+        "billion versions, two collide with a probability of 3 %, which a check finds.",
     )
 
     @model_serializer(mode="wrap")
@@ -483,7 +482,7 @@ class Recorded(Switched):
     )
     to: Name = Field(
         default="recorded_to",
-        description="The timestamp column with the time of the run that superseded the row; NULL in the rows of now.",
+        description="The timestamp column with the time of the run that superseded the row; NULL in current rows.",
     )
     at: Annotated[Expression, Option(over=Rows.NONE, may_vary=True)] = Field(
         default=CLOCK,
@@ -530,14 +529,14 @@ class History(Model):
     )
     sequence: Annotated[Sequence | None, Option(in_json="if_set")] = Field(
         default=None,
-        description="A column with the `sequence_by` of the row that opened the version: a row of the same key and "
-        "time that comes in a later batch counts only if its own is greater. NULL is less than any.",
+        description="A column with the `sequence_by` of the row that opened the version: a later row with the same "
+        "key and time counts only if its own is greater. NULL is less than any.",
     )
     recorded: Annotated[Recorded | None, BeforeValidator(_off_is_none), Option(in_json="if_set")] = Field(
         default=None,
-        description="`true`, or the names of two columns: a second axis of time. A row that a run changes is ended at "
-        "the run's time, and what it becomes is a new row. Rows without a `recorded_to` are the table as it "
-        "would be without this option.",
+        description="`true`, or the names of two columns: a second time axis. A run ends a row that it changes at "
+        "the run's time, and inserts the new one. The rows without a `recorded_to` are the table as it would be "
+        "without this option.",
     )
 
     @property
@@ -569,8 +568,7 @@ class Audit(Model):
     )
     updated_at: Name | None = Field(
         default=None,
-        description="A timestamp column with the time of the run that last wrote the row; in a new row that of "
-        "`inserted_at`.",
+        description="A timestamp column with the time of the run that last wrote the row.",
     )
     run_id: Name | None = Field(
         default=None,
@@ -589,32 +587,32 @@ class Table(Model):
     format: Literal["delta"] = Field(default="delta", description="The format of the target.")
     partition_by: Names = Field(
         default=(),
-        description="Target columns, in which empty text is NULL; one that is computed from the keys, in their "
-        "types, lets the MERGE skip other partitions.",
+        description="Target columns, in which empty text is NULL; a column computed from the keys, in their types, "
+        "lets the MERGE skip other partitions.",
     )
     cluster_by: Names = Field(default=(), description="Target columns for liquid clustering; not with `partition_by`.")
     layout: Annotated[Literal["auto", "split", "cluster", "none"], Option(needs=Need.VERSIONS)] = Field(
         default="auto",
-        description="scd2: what keeps open and closed versions of a new table in separate files. `split`: partitions, "
-        "by `history.is_current`. `cluster`: liquid clustering, by `history.valid_to` and the keys. `auto`: `split`, "
+        description="scd2: how a new table separates open and closed versions. `split`: partitions by "
+        "`history.is_current`. `cluster`: liquid clustering by `history.valid_to` and the keys. `auto`: `split`, "
         "unless `partition_by`, `cluster_by` or `location` is set, or no column can be the partition.",
     )
     properties: Properties = Field(default_factory=dict, description="Delta table properties.")
     time_zone: TimeZone | None = Field(
         default=None,
-        description="The time zone in which dates, strings and `history.open_end` become timestamps. Without it, files "
-        "say UTC, and a run takes the session's when it creates the table, which keeps it.",
+        description="The time zone in which dates, strings and `history.open_end` become timestamps. By default, "
+        "files say UTC, and a run that creates the table stores the session's.",
     )
     location: Place | None = Field(
-        default=None, description="The folder of the table's files, if the catalog is not to choose it."
+        default=None, description="The folder of the table's files; by default, the catalog chooses it."
     )
     create_schema: Annotated[bool, Option(in_json="if_set")] = Field(
-        default=True, description="`false`: `create.sql` does not create the schema, which needs a right of its own."
+        default=True, description="`false`: `create.sql` does not create the schema, which needs a separate right."
     )
     primary_key: Annotated[bool, Option(in_json="if_set")] = Field(
         default=False,
-        description="`true`: a new table has a primary key for readers, which is not enforced: the surrogate key, or "
-        "the keys and the start of a version. Only with Unity Catalog on Databricks.",
+        description="`true`: a new table declares a primary key, which is not enforced: the surrogate key, or the "
+        "keys and the start of a version. Only with Unity Catalog on Databricks.",
     )
 
     @property
@@ -631,15 +629,15 @@ class Snapshot(Model):
     )
     each: Annotated[Expression | None, Option(over=Rows.SOURCE, needs=Need.DELETES, in_json="if_set")] = Field(
         default=None,
-        description="The column with the date of a row, if the source has several snapshots: a run merges those that "
-        "the table has not seen, in their order. It declares the param `taken_at`, which chooses one.",
+        description="The date column of a source with several snapshots: a run merges those that the table has not "
+        "seen, in order. It declares the param `taken_at`, which chooses one.",
     )
     scope: Annotated[Expression | None, Option(over=Rows.TARGET, may_vary=True, needs=Need.DELETES)] = Field(
         default=None,
         description="Over target columns: the part of the table that the snapshot covers; null for all of it. A row "
-        "outside of it is an error.",
+        "outside it is an error.",
     )
-    allow_empty: bool = Field(default=False, description="`false`: an empty snapshot is an error, nothing is closed.")
+    allow_empty: bool = Field(default=False, description="`false`: an empty snapshot is an error.")
     max_deleted: Annotated[
         float, Field(ge=0, le=1), BeforeValidator(_share), WithJsonSchema(_SHARE), Option(needs=Need.DELETES)
     ] = Field(
@@ -681,7 +679,7 @@ class Expectation(Model):
     )
     on_violation: Literal["fail", "skip", "quarantine"] = Field(
         default="fail",
-        description="`fail`: the run stops; `skip`: the row is left out and counted; `quarantine`: it is also kept in "
+        description="`fail`: the run stops; `skip`: the row is dropped and counted; `quarantine`: it is also kept in "
         "the table `quarantine`.",
     )
 
@@ -691,8 +689,8 @@ class Views(Model):
 
     current: TableName | None = Field(
         default=None,
-        description="A view of the open versions. One may start in the future; `views.as_of` at `current_timestamp()` "
-        "has those valid now.",
+        description="A view of the open versions, which may start in the future; `views.as_of` at "
+        "`current_timestamp()` has those valid now.",
     )
     as_of: Annotated[TableName | None, Option(needs=Need.PAST)] = Field(
         default=None, description="scd2: a table function that takes a time and returns the versions valid then."
@@ -707,7 +705,7 @@ class Overlay(Model):
 
     first: Name | None = Field(default=None, description="Type 0: the value in the first version of the key.")
     previous: Name | None = Field(
-        default=None, description="Type 3: the last different value before that of the version; otherwise NULL."
+        default=None, description="Type 3: the last different value before the version; otherwise NULL."
     )
     current: Name | None = Field(
         default=None, description="Type 6: the value in the open version of the key; NULL if the key is deleted."
@@ -725,14 +723,14 @@ class Overlay(Model):
 class Lookup(Model):
     """A view of facts, each once, with the version of its key."""
 
-    fact: TableName | None = Field(default=None, description="The table of the facts; or `query`.")
+    fact: TableName | None = Field(default=None, description="The fact table; or `query`.")
     query: Annotated[Query | None, Option(over=Rows.NONE, file="lookups.sql", may_vary=True)] = Field(
-        default=None, description="A query of the facts; or `fact`."
+        default=None, description="A query for the facts; or `fact`."
     )
     fact_schema: Annotated[ColumnList | None, Option(in_json="if_set")] = Field(
         default=None,
-        description="The types of columns of the fact, such as `customer_id int, ordered_at timestamp`. They make the "
-        "view shorter.",
+        description="The types of fact columns, such as `customer_id int, ordered_at timestamp`. They make the view "
+        "shorter.",
     )
     at: Annotated[Expression | None, Option(over=Rows.FACTS, file="lookups.sql", may_vary=True)] = Field(
         default=None,
@@ -745,8 +743,7 @@ class Lookup(Model):
         Expression | None, Option(over=Rows.FACTS, file="lookups.sql", may_vary=True, in_json="if_set")
     ] = Field(
         default=None,
-        description="With `history.recorded`, an expression over the fact: the version is the one that the table held "
-        "at that time.",
+        description="With `history.recorded`, an expression over the fact: use the version as recorded at that time.",
     )
     keys: Annotated[dict[Name, Expression], Option(over=Rows.FACTS, file="lookups.sql", may_vary=True)] = Field(
         description="Each key of the spec: an expression over the fact."
@@ -755,7 +752,7 @@ class Lookup(Model):
         description="Columns of the table, including history columns, and their names in the view; or a list."
     )
     before_first: Literal["none", "first"] = Field(
-        default="none", description="With `at`, `first`: a fact before the first version of its key has that version."
+        default="none", description="With `at`, `first`: a fact before the first version of its key gets that version."
     )
     missing: Annotated[Literal["none", "unknown"], Option(in_json="if_set")] = Field(
         default="none",
@@ -781,7 +778,7 @@ class Lookup(Model):
 class Inferred(Model):
     """Keys that facts name before the dimension has them."""
 
-    fact: TableName = Field(description="The table of the facts.")
+    fact: TableName = Field(description="The fact table.")
     keys: Annotated[dict[Name, Expression], Option(over=Rows.FACTS, file="infer.sql")] = Field(
         description="Each key of the spec: an expression over the fact."
     )
@@ -799,13 +796,13 @@ class Members(Model):
 
     unknown: Annotated[dict[Name, Value] | None, Option(in_json="if_set")] = Field(
         default=None,
-        description="An open version from 1900-01-01 on (of type: bigint: from the least number on), for facts without "
-        "a member: all keys, and values of some columns; the others are NULL. `create.sql` writes it.",
+        description="An open version from 1900-01-01 (bigint: from the least number), for facts without a member: "
+        "all keys, and values of some columns; the others are NULL. `create.sql` writes it.",
     )
     inferred: Annotated[Inferred | None, Option(in_json="if_set")] = Field(
         default=None,
-        description="A version for each key that facts name and the table lacks, NULL but for the key, written by "
-        "`infer.sql` and `scdgen run --infer`.",
+        description="A version for each key that only facts have, NULL except for the key, written by `infer.sql` "
+        "and `scdgen run --infer`.",
     )
 
 
@@ -820,7 +817,7 @@ class Stream(Model):
     options: Properties = Field(default_factory=dict, description="Options of the stream's reader.")
     checkpoint: Text | None = Field(
         default=None,
-        description="The folder of the stream's checkpoint; for `--feed NAME`, `.NAME` is added.",
+        description="The stream's checkpoint folder; with `--feed NAME`, plus `.NAME`.",
     )
 
 
@@ -842,12 +839,12 @@ class Spec(Model):
     pattern: Pattern = Field(description="What the table keeps of each key.")
     source: Source = Field(
         default=Source(),
-        description="Where rows come from, and how to read them. Exactly one of `table`, `query`, `path`, `join`.",
+        description="Where rows come from: exactly one of `table`, `query`, `path`, `join`.",
     )
     sources: dict[FeedName, Source] = Field(
         default_factory=dict,
         description="Instead of `source`: name -> a source with the same options. The first is the default, `--feed` "
-        "chooses another; a column's `from` may be a mapping of the names to expressions.",
+        "chooses another; a column's `from` may map these names to expressions.",
     )
     keys: Names = Field(description="The natural key: one or more target columns.")
     columns: dict[Name, Column] = Field(
@@ -879,27 +876,26 @@ class Spec(Model):
         ),
     ] = Field(
         default=None,
-        description="scd1: a column with the `sequence_by` of the row that `updated_at` is the time of; as "
-        "`history.sequence`.",
+        description="scd1: a column with the `sequence_by` of the row of `updated_at`, as `history.sequence`.",
     )
     audit: Annotated[Audit, Option(in_json="if_set")] = Field(
         default=Audit(),
-        description="Columns after all others that say when a row was written, and by which run. They are compared "
-        "nowhere: a row that is right is not written.",
+        description="Columns after all others that say when a row was written, and by which run. They are not "
+        "compared: a row that is right is not written.",
     )
     schema_evolution: Literal["fail", "add_columns"] = Field(
-        default="fail", description="`add_columns`: new columns of the spec are added to the table."
+        default="fail", description="`add_columns`: a run adds new columns of the spec to the table."
     )
     on_delete: Literal["close", "mark", "ignore", "remove"] | None = Field(
         default=None,
-        description="scd2: `close`, `ignore`, or `mark`: a delete is a version with the last "
-        "values; scd1: `remove`, `ignore`, or `mark`: a delete flags the row, which keeps its values.",
+        description="scd2: `close`, `ignore`, or `mark`: a delete is a version with the last values; scd1: `remove`, "
+        "`ignore`, or `mark`: a delete flags the row.",
     )
     unchanged: Annotated[Literal["skip", "keep"], Option(needs=Need.VERSIONS)] = Field(
         default="skip",
-        description="`skip`: a change that changes nothing opens no version; `keep`: every change is a version, so "
-        "that changes of different times may arrive in any order (with deletes: if `on_delete` is `mark`; "
-        "not with `nulls: ignore`, `nulls: fill` or `source.sets`).",
+        description="`skip`: a change that repeats the values opens no version; `keep`: every change is a version, "
+        "so changes of different times may arrive in any order (with deletes: if `on_delete` is `mark`; not with "
+        "`nulls: ignore`, `nulls: fill` or `source.sets`).",
     )
     late_arriving: Annotated[
         Literal["apply", "ignore", "fail"] | None,
@@ -920,8 +916,8 @@ class Spec(Model):
         ),
     ] = Field(
         default=None,
-        description="scd2; `apply`: late rows split, shorten or extend versions (changes only); `ignore` drops "
-        "them; `fail` stops.",
+        description="scd2: `apply`: late rows split, shorten or extend versions (changes only); `ignore` drops them; "
+        "`fail` stops.",
     )
     bad_rows: Annotated[
         Literal["fail", "skip"],
@@ -936,16 +932,16 @@ class Spec(Model):
         ),
     ] = Field(
         default="fail",
-        description="Rows with a NULL in a key or in `effective_at`: stop, or skip them. In a snapshot or whole "
-        "histories, the key of a skipped row stays as it is.",
+        description="Rows with a NULL key or `effective_at`: stop, or skip them. In a snapshot or whole histories, "
+        "the key of a skipped row stays as it is.",
     )
     conflicts: Annotated[
         Literal["fail", "any"],
         Option(refused=(not_with("versions", "every row is a version; remove it"),)),
     ] = Field(
         default="fail",
-        description="Different rows of one key and time that `sequence_by` does not order: stop, or take any, but "
-        "a delete before a row.",
+        description="Different rows with the same key and time that `sequence_by` does not order: stop, or take any, "
+        "preferring a delete.",
     )
     snapshot: Annotated[
         Snapshot | None,
@@ -956,7 +952,7 @@ class Spec(Model):
     ] = Field(default=None, description="With `feed: snapshot`: what the snapshot covers, and when to refuse it.")
     params: dict[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")], Param] = Field(
         default_factory=dict,
-        description="Values passed at run time, written `:name` in any expression; session variables in SQL. `name: "
+        description="Values passed at run time, written `:name` in expressions; session variables in SQL. `name: "
         "type`, or `name: {type: …, default: …}`.",
     )
     checks: tuple[Check, ...] = Field(default=(), description="Custom integrity checks, besides the built-in ones.")
@@ -970,13 +966,13 @@ class Spec(Model):
         description="scd2: views of facts with the version of their key, in `lookups.sql`. The key is the view's name.",
     )
     expectations: Annotated[tuple[Expectation, ...], Option(in_json="if_set")] = Field(
-        default=(), description="Rules for the rows of the source, tested before they are used."
+        default=(), description="Rules for source rows, tested before the merge."
     )
     quarantine: Annotated[TableName | None, Option(in_json="if_set")] = Field(
         default=None, description="The table of the rows that rules with `on_violation: quarantine` reject."
     )
     members: Annotated[Members, Option(needs=Need.PAST, in_json="if_set")] = Field(
-        default=Members(), description="scd2: members for facts whose key the source does not have, or not yet."
+        default=Members(), description="scd2: members for facts whose key the source lacks, or does not have yet."
     )
     stream: Annotated[
         Stream | None,
