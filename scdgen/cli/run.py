@@ -78,7 +78,7 @@ Counts = dict[str, Any]
     metavar="FILE",
     help="Run a plan saved by `plan --out`, unless anything has changed.",
 )
-@click.option("--adopt", is_flag=True, help="Take over a table that scdgen did not create, if all checks pass.")
+@click.option("--adopt", is_flag=True, help="Take over a table that this spec did not create, if all checks pass.")
 def run(
     specs: tuple[str, ...], source: str | None, feed: str | None, source_option: tuple[str, ...],
     param: tuple[str, ...], engine: EngineOptions, retries: int | None, retry_for: float, metrics: str | None,
