@@ -260,11 +260,11 @@ def format_rows(
 
 
 def describe_counts(target: str, counts: Counts) -> str:
-    """Describe the counts of a run or a plan: in one line, or on a terminal without zeros in two."""
+    """Describe the counts of a run or a plan: in one line, or for people on a terminal without zeros in two."""
     if not sys.stdout.isatty():
         return escape_control(f"{target}: {counts.describe()}")
     groups = ({word: n for word, n in group.items() if n} for group in (counts.keys, counts.versions))
-    done = replace(counts, **dict(zip(("keys", "versions"), groups, strict=True))).describe() or "nothing changes"
+    done = replace(counts, **dict(zip(("keys", "versions"), groups, strict=True))).describe(",") or "nothing changes"
     return f"{paint(escape_control(target), bold=True)}: {done.replace('; ', f'{chr(10)}  ')}"
 
 

@@ -115,15 +115,15 @@ class Counts:
     versions: Mapping[str, int]
     """Word -> number of versions; empty for a table without history."""
 
-    def describe(self) -> str:
-        """Describe the counts in one line.
+    def describe(self, grouping: str = "") -> str:
+        """Describe the counts in one line; ``grouping`` is a comma, or nothing, between thousands.
 
-        >>> Counts({"new": 2, "unchanged": 1}, {"opened": 2, "closed": 0}).describe()
-        'keys: 2 new, 1 unchanged; versions: 2 opened, 0 closed'
+        >>> Counts({"new": 2000, "unchanged": 1}, {"opened": 2, "closed": 0}).describe(",")
+        'keys: 2,000 new, 1 unchanged; versions: 2 opened, 0 closed'
         """
         groups = {"keys": self.keys, "versions": self.versions}
         return "; ".join(
-            f"{name}: {', '.join(f'{number} {word}' for word, number in counts.items())}"
+            f"{name}: {', '.join(f'{number:{grouping}} {word}' for word, number in counts.items())}"
             for name, counts in groups.items()
             if counts
         )

@@ -234,7 +234,7 @@ def test_a_terminal_shows_no_zeros_and_wraps_no_time(width: str, monkeypatch: py
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", width)
     monkeypatch.setenv("NO_COLOR", "1")
-    text = format_plan(replace(PLAN, counts=NOTHING, late=0), spec=SCD2)
-    assert text.startswith("crm.t: keys: 7 new\n  versions: 7 opened\n\n")
+    text = format_plan(replace(PLAN, counts=replace(NOTHING, keys={"new": 7000}), late=0), spec=SCD2)
+    assert text.startswith("crm.t: keys: 7,000 new\n  versions: 7 opened\n\n")
     assert text.count("NULL -> 2024-06-01 ") == 1 and "00:00:00" not in text and "is_current" not in text
     assert max(map(len, text.splitlines()[2:-1])) <= int(width)
