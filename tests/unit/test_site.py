@@ -34,6 +34,7 @@ def require_right(site: Path) -> None:
     cells = [cell for text in pages.values() for cell in re.findall(r"<td.*?</td>", text, re.DOTALL)]
     assert [cell for cell in cells if "<code>" in cell and "\\|" in cell] == []
     assert (site / "search/search_index.js").is_file(), "the search works from the disk"
+    assert re.findall(r'<script src="(\w+:.*?)"', "".join(pages.values())) == [], "and loads no script from elsewhere"
     places = set(re.findall(r'<td id="([\w.*]+)">', pages["reference.html"]))
     assert {"target", "source.delete_when", "history.sequence"} <= places
     assert "white-space: nowrap" in (site / "site.css").read_text()
