@@ -22,7 +22,7 @@ from scdgen.run.delta import hash_spec
 from tests.conftest import ROOT, seeds, without_gate
 from tests.support.random_specs import make_case, make_cdc_case, make_members_case
 from tests.unit.test_cli import run
-from tests.unit.test_schema import FULL, tree
+from tests.unit.test_schema import DOCUMENTS, SEVERAL, tree
 
 SHORT = {"target": "crm.t", "source": {"table": "crm.s"}, "keys": ["id"], "columns": {"id": "int", "name": "string"}}
 # Mappings in which a user chooses the names: their order shows in the SQL, where those of the defaults come first.
@@ -218,10 +218,11 @@ def test_schema_of_defaults(capsys: pytest.CaptureFixture[str]) -> None:
     assert render_schema(defaults=True) == committed, "run: scdgen schema --defaults > docs/scdgen.defaults.schema.json"
     Draft7Validator.check_schema(build_defaults_schema())
     validator = Draft7Validator(build_defaults_schema())
-    document = {key: value for key, value in tree(FULL).items() if key not in OWN}
-    document["source"] = {key: value for key, value in document["source"].items() if key not in OWN_OF_SOURCE}
-    document["params"]["since"] = {"default": "SELECT 1"}
-    assert [error.message for error in validator.iter_errors(document)] == []
+    for whole in [*DOCUMENTS, tree(SEVERAL)]:
+        document = {key: value for key, value in whole.items() if key not in {*OWN, "sources"}}
+        document["source"] = {k: v for k, v in whole.get("source", {}).items() if k not in OWN_OF_SOURCE}
+        document["params"] = {**document.get("params", {}), "since": {"default": "SELECT 1"}}
+        assert [error.message for error in validator.iter_errors(document)] == [], document
     refused: list[Any] = [{"target": "a.b"}, {"source": {"table": "a"}}, {"histroy": {}}, {"checks": [{"name": "a"}]}]
     for wrong in refused:
         assert list(validator.iter_errors(wrong)), wrong
