@@ -6,7 +6,6 @@ import datetime as dt
 import re
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,7 +19,7 @@ import pytest
 from scdgen import load_spec_text
 from scdgen.engine.engine import BadValue
 from scdgen.engine.failures import explain_unreadable, translate, translate_check
-from scdgen.errors import STATEMENT, DataError, UsageError, line_and_status
+from scdgen.errors import STATEMENT, DataError, SpecError, UsageError, line_and_status
 from scdgen.facts.base import ADVICE, EXPECTATION
 from scdgen.files.errors import explained, find_files, find_mistake
 from scdgen.model.bind import bind, bind_each
@@ -55,40 +54,45 @@ def test_parquet_type_that_spark_does_not_read_is_named(tmp_path: Path) -> None:
     assert str(translate(spec, error)) == says
 
 
-# Kind -> the minimum number of its cases. The kind is the name of the file, or params, which are in several files.
-KINDS = {
-    "auto_cdc": 45,
-    "columns": 90,
-    "commands": 72,
-    "config": 12,
-    "defaults": 12,
-    "engine": 23,
-    "environment": 21,
-    "files": 37,
-    "params": 24,
-    "rules": 19,
-    "source_files": 37,
-    "sources": 33,
-    "specs": 120,
-    "sql": 25,
-    "tables": 28,
-    "targets": 14,
-    "templates": 23,
-}
+NAMED = """
+target: crm.t
+pattern: scd2
+sources: {first: {table: crm.s, effective_at: at}, daily: {table: crm.d, effective_at: at}}
+keys: [id]
+columns: {id: int, price: int}
+views: {current: crm.now, as_of: crm.at, overlay: crm.all}
+overlays: {old_price: {previous: price}}
+lookups: {crm.with_t: {fact: crm.sales, at: sold_at, keys: {id: id}, columns: [price]}}
+members: {inferred: {fact: crm.orders, keys: {id: id}, at: at, flag: is_inferred}}
+expectations: [{name: a, expect: price > 0, on_violation: quarantine}]
+quarantine: """
+JOINED = """
+target: crm.t
+pattern: scd2
+source: {feed: versions, join: {a: {table: crm.a, keys: {id: id}}, b: {table: crm.b, keys: {id: id}}}}
+keys: [id]
+columns: {id: {type: int, from: a.id}, price: {type: int, from: b.price}}
+on_delete: ignore
+expectations: [{name: a, expect: price > 0, on_violation: quarantine}]
+quarantine: """
 
 
-def kind(found: Found) -> str:
-    """The kind of a case: the name of its file, or params."""
-    return "params" if any(re.search(r"\bparams?\b", line) for line in found.case.errors) else found.file.stem
-
-
-def test_each_kind_has_enough_cases() -> None:
-    counted = Counter(map(kind, ALL))
-    assert {name: min(counted[name], least) for name, least in KINDS.items()} == KINDS
-    assert set(counted) == set(KINDS)
-    assert {"specs", "params", "sources", "sql", "files", "environment", "commands", "engine"} <= set(KINDS)
-    assert sum(KINDS.values()) >= 120
-    assert len({found.id for found in ALL}) == len(ALL)
+@pytest.mark.parametrize(
+    ("spec", "name", "what"),
+    [
+        (NAMED, "CRM.`D`", "the source; name another table (feed daily)"),
+        (NAMED, "crm.now", "views.current"),
+        (NAMED, "crm.at", "views.as_of"),
+        (NAMED, "crm.all", "views.overlay"),
+        (NAMED, "crm.with_t", "a view of lookups"),
+        (NAMED, "crm.sales", "a table of lookups"),
+        (NAMED, "crm.orders", "the table of members.inferred"),
+        (JOINED, "crm.b", "a table of source.join"),
+    ],
+)
+def test_quarantine_is_no_other_table_of_the_spec(spec: str, name: str, what: str) -> None:
+    with pytest.raises(SpecError, match=re.escape(f"quarantine: '{name}' is already {what}")):
+        load_spec_text(f"{spec}{name}")
 
 
 HAS_FIX = re.compile(
