@@ -83,9 +83,6 @@ def test_used_and_listed_constructs_match(unjudged: None) -> None:
     [
         ("SELECT a FROM b QUALIFY c = 1;\n", "Qualify"),
         ("SELECT soundex(a) FROM b;\n", "SOUNDEX()"),
-        ("SELECT a FROM b ORDER BY a OFFSET 3;\n", "Offset"),
-        ("DROP TABLE a;\n", "Drop"),
-        ("SELECT a FROM b TABLESAMPLE (3 ROWS);\n", "TableSample"),
         ("SELECT CAST(a AS VARIANT) FROM b;\n", "type VARIANT"),
         ("SELECT a FROM b RIGHT ANTI JOIN c ON b.d = c.d;\n", "RIGHT ANTI JOIN"),
         ("SELECT a FROM b UNION SELECT a FROM c;\n", "UNION"),

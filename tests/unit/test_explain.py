@@ -18,7 +18,6 @@ from scdgen.compile.statements import cut
 from scdgen.model.reference import options
 from scdgen.sql.tokens import tokens
 from tests.conftest import ROOT
-from tests.support.random_specs import make_case
 from tests.support.spec_variations import (
     BASES,
     KINDS,
@@ -94,12 +93,6 @@ def test_every_set_option_has_its_value_and_meaning(kind: str) -> None:
         if isinstance(value, str | int | float):
             found = [setting.value.lower() for setting in settings(load(document)) if setting.place.startswith(place)]
             assert any(" ".join(str(value).lower().split()) in text for text in found), (option, value, found)
-
-
-@pytest.mark.verify
-@pytest.mark.parametrize("seed", range(40))
-def test_every_set_option_of_random_specs(seed: int) -> None:
-    check_options(make_case(seed, "crm.t", "folder").document)
 
 
 def test_mappings_within_mappings_have_braces() -> None:

@@ -23,7 +23,6 @@ MUTATIONS = [
     ("merge.sql", "    ON t.id = s.id AND", "    ON", None),
     ("merge.sql", "ON t.id = s.id", "ON t.idd = s.id", "t.idd is not there"),
     ("merge.sql", "s.start_date AND", "s.strt AND", "s.strt is not there"),
-    ("merge.sql", "        _scd_opens,\n", "        _scd_openz,\n", "_scd_openz"),
     ("merge.sql", "FROM versions", "FROM vversions", "does not resolve"),
     ("merge.sql", "_scd_batch_from)\n--", "_scd_batch_fron)\n--", "_scd_batch_fron is not there"),
     ("merge.sql", "WHEN MATCHED THEN", "WHEN MATCHED AND {{ x }} THEN", "left over"),
@@ -33,29 +32,18 @@ MUTATIONS = [
     ("merge.sql", "end_date = s", "ende_date = s", "which the table does not have"),
     ("merge.sql", ") AS s\n", ") AS u\n", "MERGE INTO … AS t USING"),
     ("plan.sql", "AS _scd_row\n    FROM _scd_plan", "AS _scd_row,\n    FROM _scd_plan", "stray comma in line"),
-    ("plan.sql", "SELECT\n    _scd_action", "SELECT\n    , _scd_action", "stray comma in line"),
-    ("plan.sql", "FROM changes\n", "FROM chnges\n", "does not resolve"),
-    ("plan.sql", "    FROM _scd_plan\n", "    FROM _scd_plam\n", "does not resolve"),
-    ("plan.sql", "COUNT_IF(_scd_closes)", "COUNT_IF(_scd_closed)", "does not resolve"),
-    ("plan.sql", " _scd_late,", " _scd_latest,", "does not resolve"),
     ("plan.sql", "CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS\n", "TRUNCATE TABLE a;\n", "no place in plan.sql"),
     ("create.sql", "CREATE SCHEMA IF NOT EXISTS crm", "DROP SCHEMA crm", "DROP"),
-    ("create.sql", "CREATE SCHEMA IF NOT EXISTS crm", "OPTIMIZE crm.x", "does not know"),
     ("create.sql", "CREATE SCHEMA IF NOT EXISTS crm", "VACUUM crm.x", "does not know"),
     ("checks.sql", "WITH judged", "DELETE FROM crm.x;\nWITH judged", "DELETE"),
     ("views.sql", "CREATE OR REPLACE VIEW", "CREATE OR VIEW", "does not know"),
     ("merge.sql", "MERGE INTO crm.", "MERGE INTO hr.", "MERGE hr.customer_address has no place in merge.sql"),
     ("merge.sql", "\nMERGE INTO", "\nCREATE TABLE hr.x AS SELECT 1 AS a;\nMERGE INTO", "TABLE hr.x has no place"),
-    ("merge.sql", "\nMERGE INTO", "\nCREATE TEMPORARY VIEW x AS SELECT 1 AS a;\nMERGE INTO", "TEMPORARY VIEW x has"),
-    ("merge.sql", "\nMERGE INTO", "\nSET spark.sql.ansi.enabled = false;\nMERGE INTO", "has no place in merge.sql"),
     ("merge.sql", "\nMERGE INTO", "\nSET VARIABLE other = 1;\nMERGE INTO", "VARIABLE other has no place"),
-    ("merge.sql", "\nMERGE INTO", "\nDECLARE VARIABLE other INT;\nMERGE INTO", "VARIABLE other has no place"),
     ("plan.sql", "VIEW _scd_plan", "VIEW crm.customer", "TEMPORARY VIEW crm.customer has no place"),
     ("create.sql", "CREATE SCHEMA IF NOT EXISTS crm", "CREATE SCHEMA IF NOT EXISTS hr", "SCHEMA hr has no place"),
-    ("create.sql", "TABLE IF NOT EXISTS crm.", "TABLE IF NOT EXISTS hr.", "TABLE hr.customer_address has no place"),
     ("create.sql", ");\n", ");\nCREATE VIEW crm.v AS SELECT 1 AS a;\n", "VIEW crm.v has no place"),
     ("views.sql", "REPLACE VIEW crm.", "REPLACE VIEW hr.", "VIEW hr.customer_address_current has no place"),
-    ("views.sql", "REPLACE FUNCTION crm.", "REPLACE FUNCTION hr.", "FUNCTION hr.customer_address_as_of has no place"),
 ]  # fmt: skip
 
 
@@ -209,11 +197,10 @@ PATHS = [
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("pattern", ["scd2", "scd1"])
-def test_databricks_json_path_is_kept_as_written(pattern: str, path: str) -> None:
+def test_databricks_json_path_is_kept_as_written(path: str) -> None:
     """Databricks reads ``column:path``, open-source Spark does not; the engine reports that."""
     document = {
-        "target": "crm.t", "pattern": pattern, "keys": ["id"],
+        "target": "crm.t", "pattern": "scd2", "keys": ["id"],
         "source": {
             "table": "crm.s", "effective_at": "payload:at::timestamp", "where": "payload:kind = 'x'",
             "delete_when": "payload:deleted::boolean", "sequence_by": ["payload:lsn::bigint"],

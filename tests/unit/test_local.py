@@ -55,6 +55,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("customer.yml").write_text(SPEC)
     table = "warehouse/crm.db/customer"
     january, march = dt.datetime(2024, 1, 1, tzinfo=UTC), dt.datetime(2024, 3, 1, 12, 30, tzinfo=UTC)
+    millisecond = dt.timedelta(milliseconds=1)
     write_deltalake(table, rows(), commit_properties=note("r1"))
     for run, more, batch in (
         ("r1", {}, rows((1, "Ann", None, 0.1, b"\0\xff", dt.date(1, 1, 1), january, OPEN, True))),
@@ -62,17 +63,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "r2",
             {"taken": "2024-03-02 00:00:00"},
             rows(
-                (
-                    1,
-                    "Ann",
-                    None,
-                    0.1,
-                    b"\0\xff",
-                    dt.date(1, 1, 1),
-                    january,
-                    march - dt.timedelta(milliseconds=1),
-                    False,
-                ),
+                (1, "Ann", None, 0.1, b"\0\xff", dt.date(1, 1, 1), january, march - millisecond, False),
                 (1, "", Decimal("1.50"), float("nan"), None, None, march, OPEN, True),
                 (2, "Bob", Decimal("0.00"), 3.0, b"", None, march, OPEN, True),
             ),

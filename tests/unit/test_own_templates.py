@@ -337,18 +337,6 @@ def test_own_query_reads_the_embedded_warehouse(tmp_path: Path, monkeypatch: pyt
     assert tables.select(spec, VersionFilter().query(spec), {}).columns == ("id",) and MARK in sent[0]
 
 
-def test_only_the_ends_make_a_compiler() -> None:
-    """All between them is given one, so that no query is without the user's templates."""
-    texts = {path.relative_to(ROOT / "scdgen").as_posix(): path.read_text() for path in (ROOT / "scdgen").rglob("*.py")}
-    assert {name: text.count("Compiler(") for name, text in texts.items() if "Compiler(" in text} == {
-        "cases/play.py": 1,  # scdgen test has no --templates
-        "cli/options.py": 2,
-        "duck/database.py": 1,  # of scdgen test
-        "compile/compile.py": 1,  # scdgen.render
-        "run/runner.py": 1,
-    }
-
-
 def test_broken_template_does_not_hide_the_failure(tmp_path: Path) -> None:
     """The queries that explain a failure come from templates, too."""
     for name in ("diagnose.sql.j2", "bad_values.sql.j2", "helpers.sql.j2"):

@@ -123,11 +123,6 @@ def test_the_time_counts_from_the_first_lost_try(monkeypatch: pytest.MonkeyPatch
         retry("x.y", RetryLimit(0), clock.attempt)
 
 
-def test_a_day_of_tries(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock(monkeypatch, losses=5000, takes=1)
-    assert retry("x.y", RetryLimit(86400), clock.attempt) == ("done", 5000)
-
-
 def test_both_limits(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "scdgen")
     clock = Clock(monkeypatch, losses=9, takes=1)

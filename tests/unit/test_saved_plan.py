@@ -61,16 +61,10 @@ def file(**fields: Any) -> File:
 STALE: dict[str, tuple[State, State, str]] = {
     "another scdgen": (STATE, changed(scdgen="0.3.0"), "the version of scdgen was 0.2.0 and is 0.3.0"),
     "another warehouse": (STATE, changed(warehouse="file:/v"), "the warehouse was file:/w and is file:/v"),
-    "another catalog": (STATE, changed(catalog="main"), "the catalog was spark_catalog and is main"),
-    "another schema": (STATE, changed(schema_="crm"), "the schema was default and is crm"),
-    "another time zone": (STATE, changed(zone="Europe/Oslo"), "the time zone was UTC and is Europe/Oslo"),
     "another spec": (STATE, changed(spec="9", sql="9"), "the spec has changed"),
     "other templates": (STATE, changed(sql="9"), "the SQL of the spec has changed, as by other templates"),
     "a version of the target": (
         STATE, changed(target=table(STATE.target, version=4)), "crm.t was at version 3 and is at version 4",
-    ),
-    "the target restored by hand": (
-        STATE, changed(target=table(STATE.target, version=2)), "crm.t was at version 3 and is at version 2",
     ),
     "the target made again": (
         STATE, changed(target=table(STATE.target, id="a2")), "crm.t is another table of that name, created since",
@@ -83,21 +77,12 @@ STALE: dict[str, tuple[State, State, str]] = {
     "a version of the source": (
         STATE, changed(reads=(table(SOURCE, version=8),)), "crm.s was at version 7 and is at version 8",
     ),
-    "the source made again": (STATE, changed(reads=(table(SOURCE, id="b3", version=7),)), "crm.s is another table"),
-    "the source dropped": (
-        STATE, changed(reads=(Table(name="crm.s", kind=""),)), "crm.s was at version 7 and is gone",
-    ),
-    "the source replaced by Parquet": (
-        STATE, changed(reads=(Table(name="crm.s", kind="parquet table"),)),
-        "crm.s was at version 7 and is a parquet table",
-    ),
     "a second table of a join": (
         changed(reads=(SOURCE, table(SOURCE, name="crm.j"))),
         changed(reads=(SOURCE, table(SOURCE, name="crm.j", version=9))),
         "crm.j was at version 7 and is at version 9",
     ),
     "one table more": (STATE, changed(reads=(SOURCE, table(SOURCE, name="crm.x"))), "crm.x is now read"),
-    "one table less": (STATE, changed(reads=()), "crm.s is not read any more"),
     "a longer file": (STATE, changed(files=(file(bytes=11),)), "in/a.csv had 10 bytes and has 11"),
     "a file of the same size": (
         STATE, changed(files=(file(sha256="bb"),)), "in/a.csv has other content of the same size",
@@ -136,7 +121,6 @@ def test_changes_during_the_merge_are_found() -> None:
 @pytest.mark.parametrize(
     ("keys", "versions", "what"),
     [
-        ({"new": 3, "unchanged": 1}, {"opened": 2, "closed": 0}, "2 new were planned, and the run would have 3"),
         ({"new": 2, "unchanged": 1}, {"opened": 2, "closed": 1}, "0 closed were planned, and the run would have 1"),
         ({"new": 2}, {"opened": 2, "closed": 0}, "1 unchanged were planned, and the run would have 0"),
     ],
@@ -156,9 +140,6 @@ def test_other_params_are_refused() -> None:
 
 EDITS: dict[str, Callable[[dict[str, Any]], None]] = {
     "a count": lambda plan: plan["runs"][0]["keys"].update(new=3),
-    "a param": lambda plan: plan["runs"][0]["params"].update(since="2024-02-01"),
-    "a version": lambda plan: plan["runs"][0]["state"]["target"].update(version=4),
-    "the spec": lambda plan: plan["runs"][0].update(origin="u.yml"),
     "a run more": lambda plan: plan["runs"].append(plan["runs"][0]),
     "a field more": lambda plan: plan.update(approved=True),
     "the hash": lambda plan: plan.update(sha256="0" * 64),
