@@ -22,7 +22,7 @@ from tests.support.random_types import KINDS, NAMES, find_order, make_typed_case
 from tests.support.reference import Key, Meaning, Values, keep_first
 
 # The combinations of `make test`; what is played up to `make verify`, and the seeds of a day.
-FEW = 5
+FEW = 3
 SPECS, FEEDS, COMBINED, TYPED, DAY = 50, 15, 35, 40, 5000
 # More specs with drawn types: the types, not the options, are what they add.
 TYPED_OF_DAY = 400

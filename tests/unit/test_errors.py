@@ -111,6 +111,7 @@ def test_each_line_suggests_a_fix(found: Found) -> None:
         assert not re.search(r"Traceback|_scd_\w+_\d|\"_scd_|Py4J|SQLSTATE|<class|<_|object at 0x", line), line
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     "text",
     [

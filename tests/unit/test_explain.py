@@ -164,6 +164,7 @@ def check_steps(spec: Spec) -> None:
         assert f" {step.comment} |\n" in markdown
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
 def test_steps_of_example_specs(path: Path) -> None:
     check_steps(load_spec(path))
@@ -180,6 +181,7 @@ def test_variable_has_the_comment_of_its_declaration() -> None:
     assert "affects no version that ended before this" in comment and "partitions of the batch's keys" in comment
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
 def test_steps_ignore_layout(path: Path) -> None:
     script = render(load_spec(path)).merge

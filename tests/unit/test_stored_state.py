@@ -226,6 +226,7 @@ def test_diff_and_run_say_the_same(kind: str) -> None:
     assert [(line.option, line.was, line.now, line.stops) for line in found] == expected
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("kind", ["2c", "1c"])
 def test_diff_and_run_say_the_same_of_each_option(kind: str) -> None:
     """The feed does not change the table."""

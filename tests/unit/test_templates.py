@@ -310,6 +310,7 @@ def test_unknown_attribute_is_found(text: str) -> None:
     assert len(read("wrong", Scd2Changes, text).problems) == 1
 
 
+@pytest.mark.verify
 def test_every_field_is_read() -> None:
     """A fact that no template reads is dead, unless a property of its class uses it."""
     contexts = find_contexts()
