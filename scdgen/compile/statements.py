@@ -129,7 +129,7 @@ class Scripts(Generic[T]):
     plan: T
     """The view of what the MERGE would do, and queries that show it."""
     checks: T
-    """A query per check, of the rows that break it."""
+    """A query with a row for each check that finds rows; then the spec's own checks, each a query."""
     views: T
     """The views ``current`` and ``overlay``, and the table function ``as_of``."""
     lookups: T

@@ -195,7 +195,7 @@ def test_page_has_every_built_in_check(monkeypatch: pytest.MonkeyPatch) -> None:
     varied = (changed(BASES[kind], option, value) for kind, listed in VARIATIONS.items() for option, value in listed)
     scripts = [render(load(document)).checks for document in [*BASES.values(), *varied]]
     names = {name for text in scripts for name in re.findall(r"^(?:    |SELECT )+'(\w+)',\s", text, re.MULTILINE)}
-    assert len(names) == 12
+    assert len(names) == 13
     for name in names:
         assert f"\n| `{name}` | " in CHECKS, name
 
