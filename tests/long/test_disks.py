@@ -208,10 +208,7 @@ def test_full_metrics_disk_keeps_the_merge(spark: Any, here: Called, disk: Path)
     given = ("run", "people.yml", "--source", "rows.csv", "--metrics", "disks.runs")
     status, _, err = here(*given)
     lost = "the merge is kept, but the metrics row of disks.people is lost"
-    assert (status, err) == (
-        0,
-        f"--metrics disks.runs: no space is left on the disk; {lost}\n",
-    )
+    assert (status, err) == (0, f"--metrics disks.runs: no space is left on the disk; {lost}\n")
     assert current(spark) == expected
     emptied(disk)
     assert here(*given)[0] == 0

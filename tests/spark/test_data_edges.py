@@ -33,14 +33,7 @@ def _schema(spark: SparkSession) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(
-    ("zone", "open_end"),
-    [
-        (NEW_YORK, "null"),
-        ("UTC", "null"),
-        (KOLKATA, "null"),
-        (NEW_YORK, FAR),
-        (KOLKATA, FAR),
-    ],
+    ("zone", "open_end"), [(NEW_YORK, "null"), ("UTC", "null"), (KOLKATA, "null"), (NEW_YORK, FAR), (KOLKATA, FAR)]
 )
 def test_extreme_times(spark: SparkSession, zone: str, open_end: str) -> None:
     """Every other time of a key is in the first batch, the rest is late; then the session's zone changes."""

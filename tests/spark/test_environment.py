@@ -85,8 +85,7 @@ def as_script(session: Any, spec: Spec) -> None:
 @pytest.mark.verify
 @pytest.mark.parametrize("form", [as_file, as_script])
 @pytest.mark.parametrize(
-    ("kind", "value"),
-    [("changes", "5000000000L"), ("changes", "'x7'"), ("rows", "5000000000L"), ("rows", "'12,50'")],
+    ("kind", "value"), [("changes", "5000000000L"), ("changes", "'x7'"), ("rows", "5000000000L"), ("rows", "'12,50'")]
 )
 def test_no_cast_changes_a_value_without_ansi_mode(
     spark: SparkSession, form: Callable[[Any, Spec], None], kind: str, value: str

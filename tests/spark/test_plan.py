@@ -211,11 +211,7 @@ class _Effect:
 
 
 CUSTOMER = str(ROOT / "specs" / "customer.yml")
-STORED = [
-    (1, "Ann", "Oslo", "2024-01-01"),
-    (2, "Bob", "Bonn", "2024-01-01"),
-    (3, "Cleo", "Bern", "2024-01-01"),
-]
+STORED = [(1, "Ann", "Oslo", "2024-01-01"), (2, "Bob", "Bonn", "2024-01-01"), (3, "Cleo", "Bern", "2024-01-01")]
 CHANGES = """id,name,address,changed_at
 1,Ann,Rome,2024-03-01
 2,Bob,Cork,2023-12-01

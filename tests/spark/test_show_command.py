@@ -99,14 +99,7 @@ def test_values_of_every_type_are_shown(spark: Any, call: Called, elsewhere: Non
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    "history",
-    [
-        "{gap: 1 microsecond, open_end: last_run}",
-        "{}",
-        "{type: date, gap: 1 day}",
-    ],
-)
+@pytest.mark.parametrize("history", ["{gap: 1 microsecond, open_end: last_run}", "{}", "{type: date, gap: 1 day}"])
 def test_timeline_has_no_gap_between_versions(spark: Any, call: Called, history: str) -> None:
     text = (ROOT / "specs" / "customer.yml").read_text().replace("crm.customer\n", "show.ends\n")
     text += f"history: {history}\n" + ("params: {last_run: timestamp}\n" if "last_run" in history else "")

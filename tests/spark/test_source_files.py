@@ -26,10 +26,7 @@ history: {is_current: null}
 """
 HEADER = "id,name,age,at,lsn,op\n"
 FIRST = HEADER + "1,Ann,30,2024-01-01,9,I\n1,Anna,31,2024-01-01,10,I\n2,Bob,,2024-01-01,1,I\n"
-STORED = [
-    (1, "Anna", 31, 10, dt.datetime(2024, 1, 1), None),
-    (2, "Bob", None, 1, dt.datetime(2024, 1, 1), None),
-]
+STORED = [(1, "Anna", 31, 10, dt.datetime(2024, 1, 1), None), (2, "Bob", None, 1, dt.datetime(2024, 1, 1), None)]
 
 TYPES = """
 target: files.types

@@ -29,11 +29,7 @@ def merged(spec: Spec, planned: Mapping[str, int]) -> dict[str, int]:
     if spec.deleted:  # the rows of deleted keys stay
         updated = planned["changed"] + planned["deleted"] + planned["returned"]
         return {"inserted": planned["new"], "updated": updated, "deleted": 0}
-    return {
-        "inserted": planned["new"],
-        "updated": planned.get("changed", 0),
-        "deleted": planned.get("deleted", 0),
-    }
+    return {"inserted": planned["new"], "updated": planned.get("changed", 0), "deleted": planned.get("deleted", 0)}
 
 
 def foretell(world: World, spec: Spec, source: Given | None, params: Mapping[str, Any]) -> dict[str, int] | None:

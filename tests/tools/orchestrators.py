@@ -13,10 +13,7 @@ from pathlib import Path
 
 from tests.tools.matrix import PLACE, environment, run_logged
 
-TOOLS = {
-    "airflow": ("apache-airflow~=3.3.0", "apache-airflow-providers-standard"),
-    "dagster": ("dagster~=1.13.0",),
-}
+TOOLS = {"airflow": ("apache-airflow~=3.3.0", "apache-airflow-providers-standard"), "dagster": ("dagster~=1.13.0",)}
 
 
 def status(tool: str) -> str:

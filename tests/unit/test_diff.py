@@ -144,10 +144,7 @@ def test_csv_has_a_column_for_each_side() -> None:
     ("wanted", "says"),
     [
         (DiffFilter(), "--from: is missing; give the time to compare with, or a run with --run"),
-        (
-            DiffFilter(to_time="2024-01-01"),
-            "--from: is missing; give the time to compare with, or a run with --run",
-        ),
+        (DiffFilter(to_time="2024-01-01"), "--from: is missing; give the time to compare with, or a run with --run"),
         (DiffFilter("2024-01-01", run_id="r1"), "--run: goes without --from and --to; give a run"),
         (DiffFilter(to_time=1, run_id="r1"), "--run: goes without --from and --to; give a run"),
         (DiffFilter(known_to="2024-01-01"), "--known-from: is missing; give the first time of what was known"),

@@ -318,10 +318,7 @@ def test_known_expressions_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("where", "lacking"),
-    [
-        ("CAST(amount AS BOOLEAN)", "Macro _spark_truth() does not support the supplied arguments"),
-    ],
+    ("where", "lacking"), [("CAST(amount AS BOOLEAN)", "Macro _spark_truth() does not support the supplied arguments")]
 )
 def test_what_duckdb_lacks_says_to_use_spark(where: str, lacking: str) -> None:
     database = Database()

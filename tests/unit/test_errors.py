@@ -241,11 +241,7 @@ def test_messages_name_options_in_python_too() -> None:
     missing = RuntimeError("[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`c` cannot be found. Verify it.")
     assert str(translate(spec, missing)).endswith("name one that is there, or give the rows with --source")
     calls: list[tuple[Callable[[], object], str | None, str]] = [
-        (
-            lambda: bind(spec, None, {}),
-            None,
-            "inline: the param 'since' (DATE) has no value; pass --param since=...",
-        ),
+        (lambda: bind(spec, None, {}), None, "inline: the param 'since' (DATE) has no value; pass --param since=..."),
         (
             lambda: bind_each([spec, spec], {"until": 1}),
             "--param",

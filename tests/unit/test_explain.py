@@ -16,17 +16,8 @@ from scdgen.cli.options import find_specs
 from scdgen.compile.lineage import lineage
 from scdgen.compile.statements import cut
 from scdgen.model.reference import options
-from scdgen.sql.tokens import tokens
 from tests.conftest import ROOT
-from tests.support.spec_variations import (
-    BASES,
-    KINDS,
-    VARIATIONS,
-    Document,
-    changed,
-    load,
-    text_of,
-)
+from tests.support.spec_variations import BASES, KINDS, VARIATIONS, Document, changed, load, text_of
 
 SPECS = find_specs([ROOT / "specs"])
 MEANINGS = {option.place: option.meaning for option in options()}
@@ -179,19 +170,6 @@ def test_variable_has_the_comment_of_its_declaration() -> None:
     script = cut(render(load_spec("specs/visitor/user_mapping.yml")).merge)
     comment = next(step.comment for step in script.steps() if step.name.startswith("SET VARIABLE"))
     assert "affects no version that ended before this" in comment and "partitions of the batch's keys" in comment
-
-
-@pytest.mark.verify
-@pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
-def test_steps_ignore_layout(path: Path) -> None:
-    script = render(load_spec(path)).merge
-    parts, last = [], 0
-    for token in tokens(script):
-        gap = script[last : token.start]
-        parts.append(gap if "--" in gap or not gap else "\n\n  ")
-        parts.append(script[token.start : token.end + 1])
-        last = token.end + 1
-    assert list(cut("".join(parts)).steps()) == list(cut(script).steps())
 
 
 def test_steps_of_custom_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -146,7 +146,6 @@ def test_columns_are_traced_to_the_source() -> None:
         ("{path: 's3://landing/crm/day.csv', format: csv}", None, [("s3://landing", "crm/day.csv")]),
         ("{path: 'abfss://c@a.dfs.core.windows.net/x', format: csv}", None,
          [("abfss://c@a.dfs.core.windows.net", "x")]),
-        ("{path: 'dbfs:/x/y', format: csv}", None, [("dbfs://", "/x/y")]),
         ("{path: 'file:///x/y', format: csv}", None, [("file", "/x/y")]),
         ("{table: crm.a}", "day 1.csv", [("file", "HERE/day 1.csv")]),
         ("{table: crm.a}", "", []),

@@ -30,11 +30,7 @@ ROWS: list[tuple[Any, ...]] = [
 @pytest.mark.verify
 @pytest.mark.parametrize(
     "given",
-    [
-        {"PYTHONIOENCODING": "latin-1"},
-        {"PYTHONIOENCODING": "ascii"},
-        {"LC_ALL": "C", "LANG": "C"},
-    ],
+    [{"PYTHONIOENCODING": "latin-1"}, {"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "LANG": "C"}],
     ids=["latin-1", "ascii", "C"],
 )
 def test_any_encoding_of_the_terminal_is_good(given: dict[str, str], tmp_path: Path) -> None:

@@ -214,8 +214,7 @@ def test_newer_snapshot_is_found(made: list[str], taken: str, newer: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("snapshot", "compares"),
-    [("{taken_at: ':t'}", True), ("{}", False), ("{taken_at: ':t', scope: id < 9}", False)],
+    ("snapshot", "compares"), [("{taken_at: ':t'}", True), ("{}", False), ("{taken_at: ':t', scope: id < 9}", False)]
 )
 def test_only_dated_snapshots_of_the_whole_table_are_compared(snapshot: str, compares: bool) -> None:
     text = TEXT.replace("landed}", "landed, feed: snapshot}").replace("scd1", "scd2")

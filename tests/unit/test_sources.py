@@ -95,14 +95,6 @@ def test_first_feed_is_the_default() -> None:
     assert (alone.feed, alone.feeds, alone.whole, alone.for_feed()) == ("", (alone,), alone, alone)
 
 
-def test_placed_spec_is_a_copy() -> None:
-    spec = load_spec_text(json.dumps(DOCUMENT)).for_feed("initial")
-    placed = spec.placed_at("specs/customer.yml")
-    assert (spec.origin, placed.origin) == ("inline", "specs/customer.yml")
-    assert placed.feed == "initial" and placed.whole is spec.whole
-    assert [feed.origin for feed in placed.feeds] == ["specs/customer.yml"] * 3
-
-
 def test_changed_copy_keeps_its_changes_for_every_feed() -> None:
     """Otherwise a run of another feed would write to the table of the spec that was copied."""
     spec = spec_of().model_copy(update={"target": "dev.customer"})

@@ -167,9 +167,6 @@ def test_text_chooses_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         ("  batches:\n  - rows: |\n      id   |", "  batchs:\n  - rows: |\n      id   |",
          ":26:3: no field 'batchs'; did you mean 'batches'? (the fields: name, why, schema, schemas, tables, given, "
          "batches, views, queries)"),
-        ("    error: NULL_KEY", "    options: {}\n    error: NULL_KEY",
-         ":30:5: batch 1: no field 'options' (the fields: feed, rows, tables, facts, params, expect, counts, error, "
-         "again)"),
         ("    error: NULL_KEY", "    schema: id int\n    error: NULL_KEY",
          ":30:5: batch 1: no field 'schema'; it is a field of the case (the fields: feed, rows, "),
         ("opened: 1", "open: 1", ":20:5: case 'a late row splits the version that it falls in': batch 1: counts: "

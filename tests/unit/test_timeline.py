@@ -113,14 +113,6 @@ def test_page_says_what_it_omits() -> None:
     assert "a gap is not a delete" in render_page(made(ROWS[:1], as_of="2024-01-01"))
 
 
-def test_custom_template(tmp_path: Path) -> None:
-    (tmp_path / "show.html.j2").write_text("<p>{{ ctx.target }}: {{ ctx.description }}</p>")
-    assert render_page(made(ROWS), "<b>", str(tmp_path)) == "<p>crm.customer: &lt;b&gt;</p>\n"
-    (tmp_path / "show.html.j2").write_text("{{ ctx.nothing }}")
-    with pytest.raises(UsageError, match=r"show\.html\.j2:1: no attribute 'nothing'; fix the template"):
-        render_page(made(ROWS), None, str(tmp_path))
-
-
 # The actions of a reader, run in the page; the results are written into the page as JSON.
 _READER = """
 const all = selector => [...document.querySelectorAll(selector)];
