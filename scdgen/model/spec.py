@@ -177,7 +177,9 @@ OneOrEach = Annotated[
 class JoinedTable(Model):
     """A table with versions, whose history is joined with those of others."""
 
-    table: TableName = Field(description="A table with a row per version; it may be the target of a spec.")
+    table: TableName = Field(
+        description="A table with a row per version. If it is the target of a spec, the defaults below come from it."
+    )
     keys: Annotated[dict[Name, Name], Option(in_json="if_set")] = Field(
         default_factory=dict, description="Each key of the spec: the column of the table that has it. Not with `on`."
     )
@@ -191,25 +193,22 @@ class JoinedTable(Model):
     )
     surrogate_key: Annotated[Name | None, Option(in_json="if_set")] = Field(
         default=None,
-        description="The column with the surrogate key of a version; by default as in the table's spec. If a column "
-        "of this spec is it, a check finds versions that are not within the one that they name.",
+        description="The column with the surrogate key of a version. If a column of this spec is it, a check finds "
+        "versions that are not within the one that they name.",
     )
     history: Annotated[Literal["none"] | None, Option(in_json="if_set")] = Field(
         default=None, description="`none`: the table has one row per key, valid at all times."
     )
     valid_from: Annotated[Expression | None, Option(over=Rows.JOINED)] = Field(
-        default=None, description="When a version starts; by default as in the table's spec, else `valid_from`."
+        default=None, description="When a version starts."
     )
     valid_to: Annotated[Expression | None, Option(over=Rows.JOINED)] = Field(
-        default=None, description="When a version ends; by default as in the table's spec, else `valid_to`."
+        default=None, description="When a version ends."
     )
-    open_end: Scalar = Field(
-        default=None, description="The end of an open version; by default as in the table's spec, else null."
-    )
+    open_end: Scalar = Field(default=None, description="The end of an open version.")
     gap: Annotated[str | int | None, BeforeValidator(_plain)] = Field(
         default=None,
-        description="How much earlier than the next start an end is; by default as in the table's spec, else null: "
-        "an end is the next start.",
+        description="null: an end is the next start; else how much earlier it is.",
     )
     where: Annotated[Expression | None, Option(over=Rows.JOINED)] = Field(
         default=None, description="Which rows of the table to read."
@@ -279,7 +278,7 @@ class Source(Model):
     feed: Literal["changes", "snapshot", "versions"] = Field(
         default="changes",
         description="`changes`: rows that changed; `snapshot`: a full extract, in which a missing key is a delete; "
-        "`versions` (scd2): the whole history of each key in the source, a row per version; a gap is a delete.",
+        "`versions` (scd2): all versions of each key in the source; a gap is a delete.",
     )
     effective_at: Annotated[
         Expression | None,
@@ -344,9 +343,8 @@ class Source(Model):
         ),
     ] = Field(
         default=None,
-        description="Changes of scd2 and scd1: an array of the columns that a row sets; the others keep their "
-        "previous values. NULL: the row sets all. A stored version sets all of its columns, so the order of arrival "
-        "matters.",
+        description="scd2 and scd1 changes: an array of the columns that a row sets (NULL: all); the others keep their "
+        "values. A stored version sets all of its columns, so the order of arrival matters.",
     )
     where: Annotated[Expression | None, Option(over=Rows.SOURCE)] = Field(
         default=None, description="Which rows to read."
@@ -389,8 +387,7 @@ class Column(ShortForm):
     nullable: bool = Field(default=True, description="`false`: the column is NOT NULL in the table.")
     track: Annotated[bool, Option(needs=Need.VERSIONS, on_key="refused")] = Field(
         default=True,
-        description="scd2: `false`: a change of only such columns opens no version, and the version takes the new "
-        "value.",
+        description="scd2: `false`: a change of only such columns updates the version and opens none.",
     )
     nulls: Annotated[
         Literal["value", "ignore", "fill"],
@@ -415,8 +412,8 @@ class Column(ShortForm):
         ),
     ] = Field(
         default=None,
-        description="scd2: an expression over the column, such as `round(lat, 3)`; values that give the same result "
-        "are equal, and a version keeps the value of the change that opened it.",
+        description="scd2: an expression over the column, such as `round(lat, 3)`; values with the same result are "
+        "equal, and a version keeps its first.",
     )
     merge: Annotated[
         Literal["last", "first", "min", "max"],
@@ -450,8 +447,8 @@ class Sequence(ShortForm):
     name: Name = Field(description="The name of the column.")
     type: DataType = Field(
         default="BIGINT",
-        description="The type of the values of `sequence_by`. For several expressions: the type of each, or a struct "
-        "with a field for each, such as `struct<file: string, pos: bigint>`.",
+        description="The type of `sequence_by`; for several expressions, that of each, or a struct such as "
+        "`struct<file: string, pos: bigint>`.",
     )
 
 
@@ -462,8 +459,8 @@ class SurrogateKey(ShortForm):
     name: Name = Field(description="The name of the column.")
     type: Annotated[Literal["string", "bigint"], Option(in_json="if_set")] = Field(
         default="string",
-        description="`string`: the SHA-256 as hex text. `bigint`: a 64-bit xxhash64, which joins faster; among a "
-        "billion versions, two collide with a probability of 3 %, which a check finds.",
+        description="`string`: SHA-256 in hex. `bigint`: xxhash64, which joins faster; among a billion versions, two "
+        "collide with a probability of 3 %, which a check finds.",
     )
 
     @model_serializer(mode="wrap")
@@ -510,9 +507,7 @@ class History(Model):
         default=None,
         description="null: an end is the next start; else how much earlier it is: `1 microsecond`, `1 day`, a number.",
     )
-    is_current: Flag | None = Field(
-        default=Flag(), description="The column that flags the open version; null for no such column."
-    )
+    is_current: Flag | None = Field(default=Flag(), description="The column that flags the open version; null: none.")
     row_hash: Name | None = Field(
         default=None,
         description="A column with the SHA-256 of the tracked columns; NULL, '' and moved separators differ.",
@@ -534,9 +529,8 @@ class History(Model):
     )
     recorded: Annotated[Recorded | None, BeforeValidator(_off_is_none), Option(in_json="if_set")] = Field(
         default=None,
-        description="`true`, or the names of two columns: a second time axis. A run ends a row that it changes at "
-        "the run's time, and inserts the new one. The rows without a `recorded_to` are the table as it would be "
-        "without this option.",
+        description="A second time axis: a run ends a row that it changes at the run's time, and inserts the new one. "
+        "Rows without a `recorded_to` are the table as it would be without this option.",
     )
 
     @property
@@ -611,8 +605,8 @@ class Table(Model):
     )
     primary_key: Annotated[bool, Option(in_json="if_set")] = Field(
         default=False,
-        description="`true`: a new table declares a primary key, which is not enforced: the surrogate key, or the "
-        "keys and the start of a version. Only with Unity Catalog on Databricks.",
+        description="`true`: a new table declares a primary key, not enforced: the surrogate key, or the keys and the "
+        "start of a version. Unity Catalog only.",
     )
 
     @property
@@ -634,8 +628,8 @@ class Snapshot(Model):
     )
     scope: Annotated[Expression | None, Option(over=Rows.TARGET, may_vary=True, needs=Need.DELETES)] = Field(
         default=None,
-        description="Over target columns: the part of the table that the snapshot covers; null for all of it. A row "
-        "outside it is an error.",
+        description="Over target columns: the part of the table that the snapshot covers; a row outside it is an "
+        "error.",
     )
     allow_empty: bool = Field(default=False, description="`false`: an empty snapshot is an error.")
     max_deleted: Annotated[
@@ -880,8 +874,7 @@ class Spec(Model):
     )
     audit: Annotated[Audit, Option(in_json="if_set")] = Field(
         default=Audit(),
-        description="Columns after all others that say when a row was written, and by which run. They are not "
-        "compared: a row that is right is not written.",
+        description="Columns at the end that say when a row was written, and by which run. They are not compared.",
     )
     schema_evolution: Literal["fail", "add_columns"] = Field(
         default="fail", description="`add_columns`: a run adds new columns of the spec to the table."
@@ -893,9 +886,9 @@ class Spec(Model):
     )
     unchanged: Annotated[Literal["skip", "keep"], Option(needs=Need.VERSIONS)] = Field(
         default="skip",
-        description="`skip`: a change that repeats the values opens no version; `keep`: every change is a version, "
-        "so changes of different times may arrive in any order (with deletes: if `on_delete` is `mark`; not with "
-        "`nulls: ignore`, `nulls: fill` or `source.sets`).",
+        description="`skip`: a change that repeats the values opens no version; `keep`: every change is a version, so "
+        "changes of different times may arrive in any order (deletes need `on_delete: mark`; not with `nulls` or "
+        "`source.sets`).",
     )
     late_arriving: Annotated[
         Literal["apply", "ignore", "fail"] | None,
