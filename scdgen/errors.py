@@ -31,14 +31,14 @@ def printable(text: str) -> str:
     a: 'many words many words many words many words many words many words many word...' is long; cut it
     >>> shown = printable("many words " * 500 + "; give fewer")
     >>> len(shown), shown[-18:]
-    (320, 'words ; give fewer')
+    (313, 'words ; give fewer')
     """
     if not text.startswith(STATEMENT):
         text = hide_secrets(text)
         text = re.sub(r"(?<![\w'])'([^'\n]{79,})'(?!\w)", _cut, text)
         text = re.sub(r"(\S{40})\S{260,}", r"\1...", text)
         if len(text) > _LONGEST:
-            text = f"{text[: _LONGEST - 125]} ... {text[-120:]}"
+            text = f"{text[: _LONGEST - 125].rsplit(' ', 1)[0]} ... {text[-120:].split(' ', 1)[-1]}"
     hidden = {"Cc", "Cf", "Cs", "Zl", "Zp"}
     return "".join(repr(c)[1:-1] if unicodedata.category(c) in hidden else c for c in text)
 

@@ -70,7 +70,8 @@ def _usage_line(error: click.ClickException) -> str:
             see = f"; write it before the command: scdgen --no-config {context.info_name}"
         return f"{command}: no option {error.option_name}{nearest(error.option_name, names) or see}"
     if isinstance(error, click.MissingParameter) and error.param is not None and context is not None:
-        return f"{command}: {error.param.make_metavar(context)} is missing{see}"
+        option = f"{_long_name(error.param)} " if isinstance(error.param, click.Option) else ""
+        return f"{command}: {option}{error.param.make_metavar(context)} is missing{see}"
     if isinstance(error, click.BadParameter) and error.param is not None:
         option = _long_name(error.param)
         place = config.find_origin(context, option) if context is not None else ""
