@@ -1,12 +1,12 @@
-"""One history out of three (``source.join``), beside the spine join that people write by hand.
+"""One history out of several (``source.join``), beside the join that people write by hand.
 
-``by hand`` makes a table out of the spine: the starts and ends of all versions, the span from each to the next, and
-each span with the version of each table. It neither folds equal neighbours nor tests any rule, and replaces the whole
-table. ``merged`` merges the same rows into an empty table, by key and start: the least that any MERGE takes. ``run``
-merges into an empty table; ``again`` merges what is stored already; ``since`` does so for the keys that changed after a
-time, one of a hundred.
+Three tables of one key; with ``--parents`` one that points to another, whose versions split those of its children.
+``by hand`` makes a new table: of one key out of the spine, all starts and ends; of parents out of overlapping versions.
+It neither folds equal neighbours nor tests any rule. ``merged`` merges the same rows into an empty table of scdgen's,
+by key and start: the least that any MERGE takes. ``run`` merges into such a table; ``again`` merges what is stored
+already; ``since`` does so for keys that changed after a time: one of a hundred, with ``--parents`` those of one parent.
 
-    python -m tests.bench.joined [--keys N] [--versions N] [--rounds N]
+    python -m tests.bench.joined [--parents] [--keys N] [--versions N] [--rounds N]
 """
 
 from __future__ import annotations
@@ -15,39 +15,49 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from scdgen import Runner, load_spec_text
+from scdgen import Runner, load_spec_text, render
 from tests.bench.data import DAYS, SCHEMA
-from tests.bench.history import Measured, same
+from tests.bench.history import Measured, merge_script, same
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TABLES = ("customer", "address", "segment")
+PARENTS = ("account", "customer")
 CHANGED = 100  # one of this many keys has a version that starts after SINCE
 SINCE = "2020-01-01"
 TARGET, BY_HAND, MERGED = "profile", "profile_by_hand", "profile_merged"
 
 
-def make_tables(spark: SparkSession, keys: int, versions: int) -> None:
-    """A history for each of ``TABLES``, of which none has a boundary at the time of another one's."""
-    for number, table in enumerate(TABLES):
+def make_tables(spark: SparkSession, keys: int, versions: int, parents: bool = False) -> None:
+    """A history for each table, of which none has a boundary at the time of another one's.
+
+    An account points to the customer of its id, and begins a week after it.
+    """
+    for number, table in enumerate(reversed(PARENTS) if parents else TABLES):
         start = f"TIMESTAMPADD(DAY, CAST({DAYS} * age + {7 * number} AS INT), TIMESTAMP '2010-01-01')"
-        last = f"IF(age = {versions - 1} AND id % {CHANGED} = 0, TIMESTAMP '2020-01-02', {start})"
+        changes = f"id % {CHANGED} = 0" if not parents else f"id = 0 AND '{table}' = 'customer'"
+        last = f"IF(age = {versions - 1} AND {changes}, TIMESTAMP '2020-01-02', {start})"
         spark.sql(
             f"CREATE OR REPLACE TABLE {SCHEMA}.{table} USING DELTA AS "
-            f"SELECT id, value, valid_from, LEAD(valid_from) OVER (PARTITION BY id ORDER BY valid_from) AS valid_to "
+            f"SELECT id, id AS customer_id, value, valid_from, "
+            f"LEAD(valid_from) OVER (PARTITION BY id ORDER BY valid_from) AS valid_to "
             f"FROM (SELECT id, CONCAT('{table} ', id, ' ', age) AS value, {last} AS valid_from "
             f"FROM RANGE({keys}) CROSS JOIN (SELECT id AS age FROM RANGE({versions})))"
         )
 
 
-def spec_text(target: str = TARGET) -> str:
+def spec_text(target: str = TARGET, parents: bool = False) -> str:
     """The spec of the joined history."""
-    joined = "".join(f"    {table}: {{table: {SCHEMA}.{table}, keys: {{id: id}}}}\n" for table in TABLES)
-    columns = "".join(f"  {table}: {{type: string, from: {table}.value}}\n" for table in TABLES)
+    tables = PARENTS if parents else TABLES
+    keys = {table: "keys: {id: id}" for table in tables} | (
+        {"customer": "on: {id: account.customer_id}"} if parents else {}
+    )
+    joined = "".join(f"    {table}: {{table: {SCHEMA}.{table}, {keys[table]}}}\n" for table in tables)
+    columns = "".join(f"  {table}: {{type: string, from: {table}.value}}\n" for table in tables)
     return (
         f"target: {SCHEMA}.{target}\npattern: scd2\nsource:\n  feed: versions\n  join:\n{joined}"
-        f"  changed_since: :since\nkeys: [id]\ncolumns:\n  id: {{type: bigint, from: {TABLES[0]}.id}}\n{columns}"
+        f"  changed_since: :since\nkeys: [id]\ncolumns:\n  id: {{type: bigint, from: {tables[0]}.id}}\n{columns}"
         'params:\n  since: {type: timestamp, default: "NULL"}\n'
     )
 
@@ -72,26 +82,34 @@ def _spine() -> str:
     )
 
 
-def by_hand(spark: SparkSession) -> None:
-    """The spine join, as a new table."""
-    spark.sql(f"CREATE OR REPLACE TABLE {SCHEMA}.{BY_HAND} USING DELTA AS {_spine()}")
-
-
-def merge_by_hand(spark: SparkSession) -> None:
-    """The spine join, merged into a new table with deletion vectors like one of scdgen's."""
-    spark.sql(
-        f"CREATE OR REPLACE TABLE {SCHEMA}.{MERGED} USING DELTA TBLPROPERTIES ('delta.enableDeletionVectors' = 'true') "
-        f"AS SELECT * FROM ({_spine()}) WHERE FALSE"
+def _split() -> str:
+    """The versions of accounts, split by those of their customers, which begin before them."""
+    return (
+        "SELECT a.id, a.value AS account, c.value AS customer, GREATEST(a.valid_from, c.valid_from) AS valid_from, "
+        "LEAST(a.valid_to, c.valid_to) AS valid_to, a.valid_to IS NULL AND c.valid_to IS NULL AS is_current "
+        f"FROM {SCHEMA}.account AS a INNER JOIN {SCHEMA}.customer AS c ON c.id = a.customer_id "
+        "AND (c.valid_from < a.valid_to OR a.valid_to IS NULL) AND (a.valid_from < c.valid_to OR c.valid_to IS NULL)"
     )
+
+
+def by_hand(spark: SparkSession, rows: str) -> None:
+    """The rows of the join, as a new table."""
+    spark.sql(f"CREATE OR REPLACE TABLE {SCHEMA}.{BY_HAND} USING DELTA AS {rows}")
+
+
+def merge_by_hand(spark: SparkSession, rows: str, parents: bool) -> None:
+    """The rows of the join, merged into a new table with the layout of scdgen's."""
+    spark.sql(f"DROP TABLE IF EXISTS {SCHEMA}.{MERGED}")
+    merge_script(spark, render(load_spec_text(spec_text(MERGED, parents))).create)
     spark.sql(
-        f"MERGE INTO {SCHEMA}.{MERGED} AS t USING ({_spine()}) AS s ON t.id = s.id AND t.valid_from = s.valid_from "
+        f"MERGE INTO {SCHEMA}.{MERGED} AS t USING ({rows}) AS s ON t.id = s.id AND t.valid_from = s.valid_from "
         "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
     ).collect()
 
 
-def measure(spark: SparkSession, rounds: int) -> dict[str, Measured]:
+def measure(spark: SparkSession, rounds: int, parents: bool = False) -> dict[str, Measured]:
     """On prepared tables, in interleaved rounds after one that warms up."""
-    spec, runner = load_spec_text(spec_text()), Runner(spark)
+    spec, runner, rows = load_spec_text(spec_text(parents=parents)), Runner(spark), _split() if parents else _spine()
     found = {name: Measured() for name in ("by hand", "merged", "run", "again", "since")}
 
     def timed(name: str, number: int) -> None:
@@ -99,9 +117,9 @@ def measure(spark: SparkSession, rounds: int) -> dict[str, Measured]:
             spark.sql(f"DROP TABLE IF EXISTS {SCHEMA}.{TARGET}")
         begin = time.monotonic()
         if name == "by hand":
-            by_hand(spark)
+            by_hand(spark, rows)
         elif name == "merged":
-            merge_by_hand(spark)
+            merge_by_hand(spark, rows, parents)
         else:
             result = runner.run(spec, params={"since": SINCE} if name == "since" else {})
             written = result.inserted + result.updated + result.deleted
@@ -119,6 +137,7 @@ def measure(spark: SparkSession, rounds: int) -> dict[str, Measured]:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
+    parser.add_argument("--parents", action="store_true")
     parser.add_argument("--keys", type=int, default=250_000)
     parser.add_argument("--versions", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=1)
@@ -126,10 +145,11 @@ def main() -> None:
     from tests.bench.session import bench_session
 
     with bench_session() as spark:
-        make_tables(spark, given.keys, given.versions)
-        found = measure(spark, given.rounds)
+        make_tables(spark, given.keys, given.versions, given.parents)
+        found = measure(spark, given.rounds, given.parents)
         stored = spark.table(f"{SCHEMA}.{TARGET}").count()
-    print(f"three tables of {given.keys:,} keys with {given.versions} versions: {stored:,} joined versions")
+    tables = "accounts and their customers" if given.parents else "three tables"
+    print(f"{tables}, {given.keys:,} keys with {given.versions} versions: {stored:,} joined versions")
     for name, one in found.items():
         rounds = " ".join(f"{taken:.1f}" for taken in one.seconds)
         print(f"  {name:<8} {one.median:6.2f} s  {one.ratio(found['by hand']):5.2f} of by hand  [{rounds}]")
