@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scdgen.engine.session import set_while
 from tests.bench.data import SCHEMA, Size, names
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class Dbt:
         """A run of dbt; the batch is its whole source."""
         runner: Any = import_module("dbt.cli.main").dbtRunner()
         where = ["--project-dir", str(self.folder), "--profiles-dir", str(self.folder)]
-        done = runner.invoke(["--quiet", "snapshot", *where])
+        with set_while(spark, {"spark.sql.ansi.enabled": "true"}):  # dbt turns it off, and the others need it
+            done = runner.invoke(["--quiet", "snapshot", *where])
         if not done.success:
             raise RuntimeError(f"dbt: {done.exception or done.result.results[0].message}")
 
