@@ -260,7 +260,7 @@ def test_rows_are_ended_at_the_time_of_the_rewind(side: DuckSide) -> None:
             SPEC.replace("scd2", "scd1"), ("--to", "2024-01-01"),
             "--to: crm.t is scd1, which keeps no history to go back in; `scdgen undo` takes back a run",
         ),
-        (SPEC, (), "scdgen rewind: TIME is missing; see: scdgen rewind --help"),
+        (SPEC, (), "scdgen rewind: --to TIME is missing; see: scdgen rewind --help"),
         (SPEC, ("--to", "2024-01-01", "--param", "a"), "--param a: is not a name and value; write it as NAME=VALUE"),
     ],
 )  # fmt: skip
