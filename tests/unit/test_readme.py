@@ -1,4 +1,4 @@
-"""Files, options, commands and links in the pages are current. Outputs of commands: tests/long/test_pages.py."""
+"""Files, options, commands and links in the pages are current. Outputs of commands: make test-docs."""
 
 from __future__ import annotations
 
