@@ -260,7 +260,7 @@ def format_rows(
 
 
 def describe_counts(target: str, counts: Counts) -> str:
-    """Describe the counts of a run or a plan: in one line, or for people on a terminal without zeros in two."""
+    """Describe the counts of a run or a plan: on a terminal in two lines, without zeros, else in one."""
     if not sys.stdout.isatty():
         return escape_control(f"{target}: {counts.describe()}")
     groups = ({word: n for word, n in group.items() if n} for group in (counts.keys, counts.versions))

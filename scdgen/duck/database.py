@@ -20,7 +20,6 @@ from scdgen.compile.queries import CheckAll, check_all, typed_values, variables_
 from scdgen.compile.render import Compiler, read_file
 from scdgen.compile.steps import Existing, Part, Step, list_steps
 from scdgen.duck.known import UnknownError
-from scdgen.duck.rules import Times
 from scdgen.duck.translate import Translator
 from scdgen.duck.users import require_known_query, require_known_spec
 from scdgen.errors import DataError, EngineError, quoted
@@ -307,7 +306,6 @@ class Database:
             found = runs_of(spec, params or {}, partial(self.find_dates, spec, view, params))
             return Merged.of([self.run(spec, view, of_date, infer) for _, of_date in found])
         compiled = self.compile(spec, view, params)
-        self._aim(spec)
         self._require_times(compiled.spec, infer)
         steps = list_steps(compiled, self._find_stored(spec), infer)
         played: list[Part] = []
@@ -378,7 +376,6 @@ class Database:
             dates = self.find_dates(spec, view, params) or self._find_seen(spec).dates[-1:]
             return self.plan(spec, view, {**(params or {}), TAKEN: dates[0]})
         compiled = self.compile(spec, view, params)
-        self._aim(spec)
         steps = list_steps(compiled, self._find_stored(spec))
         self._db.execute("BEGIN")  # a table that does not exist is made for the plan
         try:
@@ -396,19 +393,11 @@ class Database:
 
     def find_failures(self, spec: Spec) -> list[str]:
         """Run the checks of a table, and return the names of those that fail, as Spark's runner does."""
-        self._aim(spec)
         key = repr(spec)
         queries = self._checks[key] = self._checks.get(key) or check_all(spec, self._compiler)
         counts = self.execute(queries.counts)[0]
         failed = [name for name, count in zip(queries.names, counts, strict=True) if count]
-        self._translator.times = Times()
         return failed + [check.name for check in spec.checks if self.execute(sql.query(check.query).text)]
-
-    def _aim(self, spec: Spec) -> None:
-        """Tell the translator the starts and ends of a target."""
-        history = spec.history
-        of_history = Times(history.type == "date", frozenset({history.valid_from.lower(), history.valid_to.lower()}))
-        self._translator.times = of_history if spec.keeps_history else Times()
 
     def _find_stored(self, spec: Spec) -> Existing | None:
         stored = self.columns(spec.target)

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import sqlglot
 from sqlglot import ErrorLevel, exp
 from sqlglot.dialects.databricks import Databricks
 from sqlglot.errors import SqlglotError
-from sqlglot.optimizer.annotate_types import annotate_types
 
 from scdgen.duck.known import TIME_TEXT, UnknownError
-from scdgen.model.spec import QUERY
 from scdgen.sql.tokens import DIALECT
 
 _WHOLE = {exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT}
@@ -51,25 +48,6 @@ class Reader(Databricks):
         "yyyy": "%Y", "MM": "%m", "M": "%-m", "dd": "%d", "d": "%-d", "HH": "%H", "hh": "%I", "mm": "%M", "ss": "%S",
         "SSSSSS": "%f", "a": "%p",
     }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Times:
-    """Which columns are starts and ends of versions, by their names, and whether these are dates."""
-
-    are_dates: bool = False
-    stored: frozenset[str] = frozenset()
-    """Columns of the target in lower case, which the SQL reads as ``t.name``."""
-    parameter: str = ""
-    """The parameter of a table function."""
-
-    def has(self, column: exp.Column) -> bool:
-        """Whether a column is one of them; those of a user's query, which is a CTE, are not."""
-        name = column.name.lower()
-        if name.startswith("_scd_") or (name == self.parameter and not column.table):
-            return True
-        within = column.find_ancestor(exp.CTE)
-        return column.table == "t" and name in self.stored and not (within and within.alias == QUERY)
 
 
 def call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
@@ -143,31 +121,14 @@ def _is_plain(value: exp.Literal, kind: exp.DType) -> bool:
     return kind in _TEXTS or (kind in _WHOLE | _FRACTIONS and re.fullmatch(r"[+-]?\d+", value.name) is not None)
 
 
-def _add_interval(node: exp.Add | exp.Sub, times: Times) -> exp.Expr:
-    """A date plus days is a date; in DuckDB it is a timestamp, whose text is another one.
-
-    DuckDB finds the type of most values. It does not know that of a column of another step, or of a macro's parameter;
-    those of scdgen's own columns are those of the history.
-    """
+def _add_interval(node: exp.Add | exp.Sub) -> exp.Expr:
+    """A date plus days is a date; in DuckDB it is a timestamp, whose text is another one."""
     left, right = node.this, node.expression
     if isinstance(left, exp.Interval) and isinstance(node, exp.Add):
         left, right = right, left
-        node = exp.Add(this=left, expression=right)
     if not isinstance(right, exp.Interval) or str(right.unit).upper().rstrip("S") not in _DAYS:
         return node
-    kind = annotate_types(left.copy(), dialect=DIALECT).type
-    if kind is not None and kind.this in _TIMES:
-        return exp.cast(node.copy(), "date") if kind.this == exp.DType.DATE else node
-    columns = list(left.find_all(exp.Column))
-    if columns and all(times.has(column) for column in columns):
-        return exp.cast(node.copy(), "date") if times.are_dates else node
-    added = exp.Neg(this=exp.Paren(this=right)) if isinstance(node, exp.Sub) else right
-    # DuckDB does not know the type of an aggregate in a macro; before it, times have the same order.
-    inner = left.this if isinstance(left, exp.Window) else left
-    if not isinstance(inner, exp.Max | exp.Min):
-        return call("_spark_plus", left, added)
-    inner.set("this", call("_spark_plus", inner.this, added))
-    return exp.Paren(this=left)
+    return call("_spark_plus", left, exp.Neg(this=exp.Paren(this=right)) if isinstance(node, exp.Sub) else right)
 
 
 def _read_pattern(node: exp.Expr) -> exp.Expr:
@@ -440,6 +401,7 @@ _RULES: dict[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., exp.Expr
     exp.JSONExtractScalar: lambda node: call(
         "_spark_field", node.this, _text(node.expression.sql("duckdb").strip("'"))
     ),
+    (exp.Add, exp.Sub): _add_interval,
     (exp.AddMonths, exp.TsOrDsAdd): _as_date,
     exp.TimeStrToTime: lambda node: _cast(exp.Cast(this=node.this, to=exp.DataType.build("timestamp"))),
     (exp.TimeToStr, exp.StrToTime, exp.StrToDate, exp.TsOrDsToDate): _read_pattern,
@@ -467,10 +429,10 @@ _RULES: dict[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., exp.Expr
 }
 
 
-def translate_tree(tree: exp.Expr, variables: Mapping[str, exp.DataType], times: Times) -> exp.Expr:
+def translate_tree(tree: exp.Expr, variables: Mapping[str, exp.DataType]) -> exp.Expr:
     """Change a tree of :class:`Reader` into one to print for DuckDB; it may change the given tree.
 
-    ``variables`` are the types of the session's variables, ``times`` the columns that are starts and ends.
+    ``variables`` are the types of the session's variables.
     Raises :class:`UnknownError` for SQL whose translation is not known.
     """
     columns = {alias.alias.lower() for alias in tree.find_all(exp.Alias)}  # each hides a variable of its name
@@ -480,8 +442,6 @@ def translate_tree(tree: exp.Expr, variables: Mapping[str, exp.DataType], times:
     for node in reversed(list(tree.walk())):
         if isinstance(node, exp.Column):
             new = _variable(node, columns, variables)
-        elif isinstance(node, exp.Add | exp.Sub):
-            new = _add_interval(node, times)
         else:
             rule = next((rule for kinds, rule in _RULES.items() if isinstance(node, kinds)), None)
             new = rule(node) if rule else node
@@ -513,4 +473,4 @@ def print_tree(tree: exp.Expr) -> str:
 
 def show(text: str) -> None:
     """Print the translation of a query, for the doctests."""
-    print(print_tree(translate_tree(sqlglot.parse_one(text, read=Reader), {}, Times())))
+    print(print_tree(translate_tree(sqlglot.parse_one(text, read=Reader), {})))

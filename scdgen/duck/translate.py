@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from scdgen.duck.known import UnknownError
-from scdgen.duck.rules import Reader, Times, print_tree, translate_tree, translate_type
+from scdgen.duck.rules import Reader, print_tree, translate_tree, translate_type
 from scdgen.errors import quoted
 from scdgen.sql.tokens import DIALECT, first_line
 
@@ -37,8 +36,6 @@ _DELTA = (
 class Translator:
     """Translates the statements of one session in their order; it keeps the types of the session's variables.
 
-    ``times`` are the columns of the target that are starts and ends.
-
     >>> translator = Translator()
     >>> for text in translator.statements("DECLARE OR REPLACE VARIABLE _scd_a INT; SET VARIABLE _scd_a = 1"):
     ...     print(text)
@@ -49,11 +46,10 @@ class Translator:
     """
 
     def __init__(self) -> None:
-        self.times = Times()
         self._types: dict[str, exp.DataType] = {}
         self._declared: frozenset[tuple[str, str]] = frozenset()
         self._functions: frozenset[str] = frozenset()
-        # Script, times, variables and functions -> the statements, and the variables and functions that they make.
+        # Script, variables and functions -> the statements, and the variables and functions that they make.
         self._known: dict[tuple[object, ...], tuple[list[str], dict[str, exp.DataType], frozenset[str]]] = {}
 
     def forget(self) -> None:
@@ -66,7 +62,7 @@ class Translator:
 
         Raises :class:`UnknownError` for SQL whose translation is not known.
         """
-        key = (script, self.times, self._declared, self._functions)
+        key = (script, self._declared, self._functions)
         if key not in self._known:
             before = dict(self._types)
             with _refused(script):
@@ -109,7 +105,7 @@ class Translator:
             tree = sqlglot.parse_one(text, read=Reader)
             _join_catalogs(tree)
             names = {column.name.lower() for column in tree.find_all(exp.Column) if column.table.lower() == "session"}
-            return print_tree(translate_tree(tree, dict.fromkeys(names, exp.DataType.build("text")), self.times))
+            return print_tree(translate_tree(tree, dict.fromkeys(names, exp.DataType.build("text"))))
 
     def _set(self, names: exp.Expr, value: exp.Expr) -> Iterator[str]:
         """``SET VARIABLE a = ...``, or ``(a, b) = (SELECT ...)``, which takes a statement for each."""
@@ -137,13 +133,12 @@ class Translator:
         if tree.kind == "FUNCTION":  # one that returns a table is a macro; its parameter may have a reserved name
             function = tree.this
             self._functions |= {_path(function.this)}
-            times = replace(self.times, parameter=function.expressions[0].name.lower())
             for column in function.expressions:
                 name, default = exp.to_identifier(column.name, quoted=True), column.find(exp.DefaultColumnConstraint)
-                value = default and translate_tree(default.this.copy(), self._types, times)
+                value = default and translate_tree(default.this.copy(), self._types)
                 column.replace(exp.PropertyEQ(this=name, expression=value) if value else name)
             body = tree.expression.this if isinstance(tree.expression, exp.Return) else tree.expression
-            query = translate_tree(body, self._types, times)
+            query = translate_tree(body, self._types)
             returns = exp.ReturnsProperty(this=exp.Schema(this=exp.Var(this="TABLE")), is_table=True)
             properties = exp.Properties(expressions=[returns])
             return print_tree(
@@ -168,7 +163,7 @@ class Translator:
             if isinstance(called, exp.Func) and _path(table) not in self._functions:
                 name = called.name if isinstance(called, exp.Anonymous) else called.sql_name()
                 raise UnknownError(f"the function {name} in place of a table")
-        return translate_tree(tree, self._types, self.times)
+        return translate_tree(tree, self._types)
 
 
 def _join_catalogs(tree: exp.Expr | None) -> None:

@@ -243,11 +243,8 @@ CREATE OR REPLACE MACRO _spark_sum(x) AS CASE
     ELSE x
 END;
 
--- A date plus days is a date.
-CREATE OR REPLACE MACRO _spark_plus
-    (x DATE, i INTERVAL) AS CAST(x + i AS DATE),
-    (x TIMESTAMP, i INTERVAL) AS x + i,
-    (x INTERVAL, i INTERVAL) AS x + i;
+-- A date plus days is a date, in DuckDB a timestamp. No macro per type: that of an aggregate is not known here.
+CREATE OR REPLACE MACRO _spark_plus(x, i) AS cast_to_type(x + i, x);
 
 -- A value inside of TO_JSON(STRUCT(...)); times have a form. Without a macro per type: a date would be a time.
 CREATE OR REPLACE MACRO _spark_json(x, form) AS CASE

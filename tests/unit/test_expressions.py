@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import re
 from decimal import Decimal
@@ -9,10 +10,12 @@ from typing import Any
 
 import duckdb
 import pytest
+import sqlglot
 from sqlglot import exp
 
 from scdgen.compile.render import read_file
 from scdgen.duck.known import FORMS, FUNCTIONS, TOPICS, UnknownError
+from scdgen.duck.rules import Reader, print_tree, translate_tree
 from scdgen.duck.users import list_kinds, require_known_text
 from tests.conftest import ROOT
 from tests.support.expressions import Topic, find_differences, is_same, read_answers, read_topics
@@ -35,6 +38,13 @@ def test_answers_are_sparks(db: duckdb.DuckDBPyConnection, topic: Topic) -> None
         expression for expression, (_, *rows) in answers.items() if len(rows) != len(topic.rows_for(expression))
     ] == []
     assert list(find_differences(db, topic)) == []
+
+
+@pytest.mark.parametrize("time", ["d", "MAX(d)", "MIN(d) OVER ()", "COALESCE(MAX(d), d)", "(SELECT MAX(d) FROM days)"])
+def test_an_interval_is_added_to_any_time(db: duckdb.DuckDBPyConnection, time: str) -> None:
+    query = f"WITH days AS (SELECT DATE '2024-02-28' AS d) SELECT INTERVAL 1 DAY + {time} AS at FROM days GROUP BY d"
+    text = print_tree(translate_tree(sqlglot.parse_one(query, read=Reader), {}))
+    assert db.sql(text).fetchall() == [(dt.date(2024, 2, 29),)]
 
 
 def test_each_function_of_the_list_has_expressions() -> None:
