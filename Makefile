@@ -25,6 +25,7 @@ help:
 	@echo "make tpcdi   six tables derived from TPC-DI on local Spark, compared with a second way to compute them; SF=N is the scale factor"
 	@echo "make test    lint, types, imports, generated files, most tests without Spark, rows on DuckDB, 20 tests on Spark (5 minutes)"
 	@echo "make verify  what a change must pass besides: all tests without Spark, every branch of the templates on Spark, every command of the pages (under 45 minutes)"
+	@echo "make test-docs  every page's commands against what they print (3 minutes; a part of make verify)"
 	@echo "make nightly everything else: the slow tests, and all targets from here to make orchestrators but make fuzz (8 hours); DAY=1 adds 20,000 random histories on DuckDB, and 200 random specs on Spark in 12 environments each (a day)"
 	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
 	@echo "make budget  how many lines each part of the project has, and may have (a second)"
@@ -33,7 +34,6 @@ help:
 	@echo "make seeds   20 random specs, 20 with two times, and the plans of three, against the reference; SEED=N chooses others"
 	@echo "make fuzz    100 random specs, 100 with two times, the plans of ten and the full streams; SEED=N chooses others"
 	@echo "make fuzz-specs  100,000 hostile specs through the loader and the renderer"
-	@echo "make test-docs  every page's commands against what they print (4 minutes)"
 	@echo "make site    the documentation as a site in .build/site, its links checked; open .build/site/index.html"
 	@echo "make crash   a stream and a folder of specs, each killed ten times and started again; TIMES=N chooses"
 	@echo "make writers four writers bring 200 batches to one table (minutes); BATCHES=N chooses"
@@ -98,7 +98,7 @@ verify: $(JARS)
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --tier verify tests/unit
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 --tier verify tests/spark
-	$(BIN)/python -m tests.tools.sessions --check
+	$(MAKE) --no-print-directory test-docs
 
 nightly: INPUTS = 20000
 nightly: BATCHES = 50
