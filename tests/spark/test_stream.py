@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scdgen import Runner, load_spec, load_spec_text
+from scdgen import DataError, Runner, load_spec, load_spec_text
 from scdgen.cli.output import describe_batch
 from scdgen.errors import UsageError
 from scdgen.run.stream import BatchResult, open_stream
@@ -101,6 +101,8 @@ def test_runner_refuses_specs_with_different_sources(spark: Any) -> None:
     rows = spark.readStream.format("rate").load()
     with pytest.raises(UsageError, match=r"reads web\.clicks, and .* reads web\.page_views; one stream has one source"):
         Runner(spark).stream([*given, other], rows, "cp")
+    with pytest.raises(DataError, match="id is NULL"):
+        Runner(spark).run(other, source=spark.sql("SELECT CAST(NULL AS INT) AS id"))
 
 
 @pytest.mark.nightly
@@ -109,8 +111,8 @@ def test_stream_keeps_rows_that_break_an_expectation_elsewhere(
 ) -> None:
     """A batch leaves them out, a batch that breaks a rule which stops leaves the table as it was."""
     monkeypatch.chdir(tmp_path)
-    spark.sql("DROP TABLE IF EXISTS web.priced")
-    spark.sql("DROP TABLE IF EXISTS web.priced_rejected")
+    for table in ("web.priced", "web.priced_rejected"):
+        spark.sql(f"DROP TABLE IF EXISTS {table}")
     spark.sql("CREATE SCHEMA IF NOT EXISTS web")
     spark.sql("CREATE OR REPLACE TABLE web.prices (id INT, price INT, at TIMESTAMP) USING DELTA")
     (tmp_path / "priced.yml").write_text(

@@ -134,9 +134,8 @@ def create(spark: SparkSession, kind: str, columns: int, renamed: bool = False, 
     spark.sql(f"CREATE TABLE wide.source (id INT, {listed}, {more}) USING delta")
     for alias in ("a", "b"):
         spark.sql(f"CREATE TABLE wide.{alias} (id INT, {listed}, valid_from TIMESTAMP, valid_to TIMESTAMP) USING delta")
-    spark.sql(
-        "INSERT INTO wide.source (id, at) VALUES (1, TIMESTAMP '2024-01-01')"
-    )  # an empty snapshot stops its MERGE
+    # An empty snapshot stops its MERGE.
+    spark.sql("INSERT INTO wide.source (id, at) VALUES (1, TIMESTAMP '2024-01-01')")
     spark.sql("CREATE TABLE wide.facts (id INT, at TIMESTAMP) USING delta")
     scripts = render(spec)
     for script in (scripts.create, scripts.views, scripts.lookups):
