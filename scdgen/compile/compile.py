@@ -26,12 +26,12 @@ def render(spec: Spec, templates: str | None = None) -> Scripts[str]:
 
     ``templates`` is a folder with templates that replace single ones of the package.
     """
-    return _render_checked(Source.of(spec), Compiler(templates))
+    return _render_checked(Source(spec), Compiler(templates))
 
 
 def render_statements(spec: Spec, compiler: Compiler) -> Scripts[Script]:
     """Render the SQL of a spec as statements. Raises :class:`SpecError` if the gate refuses it."""
-    return _render_checked(Source.of(spec), compiler).cut()
+    return _render_checked(Source(spec), compiler).cut()
 
 
 def render_feeds(spec: Spec, compiler: Compiler) -> list[tuple[Spec, Scripts[str]]]:
@@ -40,7 +40,7 @@ def render_feeds(spec: Spec, compiler: Compiler) -> list[tuple[Spec, Scripts[str
     Only ``merge``, ``plan`` and ``rejects`` differ: it is one table, which a pattern must not make dependent on the
     source.
     """
-    found = [(feed, _render_checked(Source.of(feed), compiler)) for feed in spec.feeds]
+    found = [(feed, _render_checked(Source(feed), compiler)) for feed in spec.feeds]
     (first, own), *others = found
     for feed, texts in others:
         if texts.create != own.create:
@@ -51,7 +51,7 @@ def render_feeds(spec: Spec, compiler: Compiler) -> list[tuple[Spec, Scripts[str
 
 def compile_spec(spec: Spec, compiler: Compiler) -> Compiled:
     """Compile all SQL of a run. Raises :class:`SpecError` if the gate refuses it."""
-    source = Source.of(spec)
+    source = Source(spec)
     return Compiled(spec, _render_checked(source, compiler).cut(), _render_counts(source, compiler), compiler)
 
 
@@ -106,6 +106,6 @@ class Compiled:
 
     def with_target(self, name: str) -> Compiled:
         """Render the SQL for another relation than the target; it was checked with the target's name."""
-        source = Source.of(with_target(self.spec, name))
+        source = Source(with_target(self.spec, name))
         files = _render_texts(source, self.compiler).cut()
         return Compiled(source.spec, files, _render_counts(source, self.compiler), self.compiler)

@@ -43,7 +43,7 @@ def runs_of(
 
 def dates_query(spec: Spec, bound: Spec) -> Helper:
     """Return the query of the dates of a spec; ``bound`` is :func:`undated` with its source and params filled in."""
-    return Helper("dates", (Source.of(bound).rows, SourceRow(spec).date))
+    return Helper("dates", (Source(bound).rows, SourceRow(spec).date))
 
 
 def property_of(spec: Spec) -> str:

@@ -17,7 +17,6 @@ from scdgen.facts.base import EXPECTATION, Facts, Helper, literals
 from scdgen.facts.built import Source
 from scdgen.facts.checks import CheckCounts, CheckJob, CheckRows
 from scdgen.facts.columns import Field, Target, cast
-from scdgen.facts.history import Times
 from scdgen.facts.plan import PlanShape
 from scdgen.facts.row_rules import Rows, left_out
 from scdgen.facts.source import TAKEN_AT, SourceCast, SourceRow
@@ -30,7 +29,7 @@ from scdgen.patterns.scd2_rewind import Rewind
 
 def source_rows(spec: Spec) -> Helper:
     """Return the query of the source's typed rows, without the rules that stop a statement."""
-    return Helper("source_rows", (Source.of(spec).rows,))
+    return Helper("source_rows", (Source(spec).rows,))
 
 
 def source_counts(spec: Spec, wanted: bool = False) -> Helper | None:
@@ -42,17 +41,17 @@ def source_counts(spec: Spec, wanted: bool = False) -> Helper | None:
     counts = wanted and spec.source.is_stored
     if spec.bad_rows != "skip" and not left_out(spec) and not counts:
         return None
-    return Helper("source_counts", (Source.of(spec).rows,))
+    return Helper("source_counts", (Source(spec).rows,))
 
 
 def read_of(spec: Spec) -> Read:
     """Return how to read the table of a spec."""
-    return pattern_of(spec).read(Source.of(spec))
+    return pattern_of(spec).read(Source(spec))
 
 
 def plan_shape(spec: Spec) -> PlanShape:
     """Return the view that plan.sql creates."""
-    return pattern_of(spec).plan_shape(Source.of(spec))
+    return pattern_of(spec).plan_shape(Source(spec))
 
 
 def plan_rows(spec: Spec) -> Helper:
@@ -143,7 +142,7 @@ def taken_query(spec: Spec) -> Helper | None:
 
     Runs after the statements before the MERGE, in the same session.
     """
-    return variables_query(TAKEN_AT) if Source.of(spec).takes_time else None
+    return variables_query(TAKEN_AT) if Source(spec).takes_time else None
 
 
 @dataclass(frozen=True)
@@ -175,7 +174,7 @@ def diff_times_query(
 
     Its rows are ordered by key. Raises :class:`UsageError` for a key or history that the spec does not have.
     """
-    source, typed = Source.of(spec), _typed_keys(spec, keys)
+    source, typed = Source(spec), _typed_keys(spec, keys)
     read = pattern_of(spec).read(source)
     if read.times is None:
         raise UsageError(
@@ -275,7 +274,7 @@ def rewind_script(spec: Spec, compiler: Compiler) -> Script:
 
     The session must set the variable with the time.
     """
-    facts = pattern_of(spec).rewind(Source.of(spec))
+    facts = pattern_of(spec).rewind(Source(spec))
     if facts is None:
         return Script()
     text = compiler.render(facts)
@@ -295,14 +294,14 @@ def rewind_rows(spec: Spec, limit: int) -> Helper:
 
 
 def _rewind(spec: Spec) -> Rewind:
-    facts = pattern_of(spec).rewind(Source.of(spec))
+    facts = pattern_of(spec).rewind(Source(spec))
     assert facts is not None
     return facts
 
 
 def required_rows(spec: Spec, lacks: Callable[[str], bool]) -> list[Unknown]:
     """Return the statements of create.sql that add rows which a table ``lacks``: no row meets their condition."""
-    source = Source.of(spec)
+    source = Source(spec)
     condition, unknown = source.unknown_key, Unknown.of(source, pattern_of(spec).columns(spec))
     if condition is None or unknown is None or not lacks(condition):
         return []
@@ -330,7 +329,7 @@ def check_all(spec: Spec, compiler: Compiler, relation: str | None = None) -> Ch
 
     Raises :class:`UsageError` if templates of the user produce another number of queries.
     """
-    pattern, source = pattern_of(spec), Source.of(spec)
+    pattern, source = pattern_of(spec), Source(spec)
     found = replace(pattern.checks(source), environment=None)  # scdgen's own sessions need no test
     if relation is not None:
         found = replace(found, target=relation)
@@ -359,7 +358,7 @@ def check_all(spec: Spec, compiler: Compiler, relation: str | None = None) -> Ch
 
 def check_script(spec: Spec, compiler: Compiler) -> str:
     """Return checks.job.sql: one statement, which fails with the checks that the table breaks."""
-    text = compiler.render(CheckJob.like(pattern_of(spec).checks(Source.of(spec))))
+    text = compiler.render(CheckJob.like(pattern_of(spec).checks(Source(spec))))
     with way_out(compiler.is_custom):
         judge(spec, {"checks.job.sql": text})
     return text
@@ -371,22 +370,14 @@ class Diagnose(Facts, template="diagnose.sql.j2"):
 
     rule: str
     """The name of the rule."""
-    target: str
-    """The quoted name of the table."""
-    rows: Rows
-    """The steps that read the source."""
+    source: Source
+    """The rows of the source, and the table."""
     sample: tuple[str, ...]
     """The columns that identify a row that breaks the rule."""
     broken: tuple[str, ...]
     """The conditions on a single row that breaks it; empty if rows are compared to find it."""
     content: tuple[str, ...]
     """The values that two unordered rows of a key may not differ in."""
-    flags_deletes: bool
-    """Whether a row may be a delete, which two such rows may not differ in either."""
-    times: Times | None
-    """The times of a version; ``None`` for a table without versions."""
-    inferred: str | None
-    """The column that flags inferred members, which make no row late; ``None`` without one."""
 
 
 def broken_rows(spec: Spec, rule: str) -> Diagnose | None:
@@ -394,31 +385,21 @@ def broken_rows(spec: Spec, rule: str) -> Diagnose | None:
 
     Runs in the session of the failed statement, whose variables are still set.
     """
-    source, has_time = Source.of(spec), spec.source.effective_at is not None
-    rows, times = source.rows, source.history.times if source.history else None
+    source = Source(spec)
+    rows = source.rows
     # The rules for the versions of a join are in its steps, and their message has a sample.
     broken = () if rows.join else tuple(found.broken for found in rows.rules if found.name == rule)
     broken += tuple(found.broken for found in rows.expected if f"{EXPECTATION}{found.name.lower()}" == rule)
-    late = rule == "late" and times is not None and not spec.reads_snapshot
+    late = rule == "late" and spec.keeps_history and not spec.reads_snapshot
     # Only these rules have rows to count; the messages of the others say it all.
     if not (broken or late or rule in {"conflict", "overlap"}):
         return None
     # All rows of a snapshot have one time, which does not tell them apart.
-    by_time = has_time and not (rule == "conflict" and spec.reads_snapshot)
+    by_time = source.has_time and not (rule == "conflict" and spec.reads_snapshot)
     # A row without a key is found by its other columns, of which a line has room for ten.
     known = dict.fromkeys([*rows.keys, *(name for name, _ in rows.columns[:10] if rule == "null_key")])
     sample = (*known, *(("_scd_at",) if by_time else ()), *(("_scd_sets",) if rule == "unknown_column" else ()))
-    return Diagnose(
-        rule,
-        source.now,
-        rows,
-        sample,
-        broken,
-        content=pattern_of(spec).conflicting(source),
-        flags_deletes=source.flags_deletes,
-        times=times,
-        inferred=source.inferred_flag,
-    )
+    return Diagnose(rule, source, sample, broken, pattern_of(spec).conflicting(source))
 
 
 @dataclass(frozen=True)
@@ -449,7 +430,7 @@ def typed_values(spec: Spec, infer: bool = False) -> Iterator[SourceTypes]:
 
 
 def _typed_values(spec: Spec, infer: bool) -> Iterator[SourceTypes]:
-    source = Source.of(spec)
+    source = Source(spec)
     yield SourceTypes(tuple(source.time_casts), source.rows)
     # Values that no row has: the time of the snapshot, and params that a query computes.
     kind, values = source.time_type, []
@@ -496,4 +477,4 @@ def bad_values(
 
     ``ask`` is ``count``, ``sample``, or ``cast`` for a query that fails with Spark's error.
     """
-    return BadValues(Source.of(spec).rows, ask, tuple(casts), tuple(texts), file)
+    return BadValues(Source(spec).rows, ask, tuple(casts), tuple(texts), file)

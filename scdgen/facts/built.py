@@ -15,7 +15,6 @@ from scdgen.facts.row_rules import Rows, read_rows
 from scdgen.facts.source import SEQUENCE, SourceRow
 from scdgen.facts.variables import Audit, Partition, Variable
 from scdgen.model.bind import needed_params
-from scdgen.model.spec import Spec
 
 
 @dataclass(frozen=True)
@@ -53,11 +52,6 @@ class Session:
 
 class Source(SourceRow):
     """What a spec reads, and how its table keeps it."""
-
-    @classmethod
-    def of(cls, spec: Spec) -> Source:
-        """Return the facts of a spec."""
-        return cls(spec)
 
     @cached_property
     def target(self) -> str:
@@ -121,10 +115,6 @@ class Source(SourceRow):
         """Return the typed rows in the step "incoming", and the rules for them."""
         return read_rows(self, self.partitions)
 
-    def read(self, empty: str | None = None) -> Rows:
-        """Return the rows; ``empty`` is the refusal of a source without rows."""
-        return replace(self.rows, empty=empty)
-
     @cached_property
     def session(self) -> Session:
         """Return the session variables of a statement that reads these rows."""
@@ -134,7 +124,7 @@ class Source(SourceRow):
             params=tuple(variables.param_variables(spec)),
             dates=(self.date, self.place) if spec.each is not None else None,
             taken_at=variables.taken_at(self),
-            has_times=spec.source.effective_at is not None,
+            has_times=self.has_time,
             last_run=variables.last_run(self),
             batch=variables.batch_variables(self, self.partitions),
             # The keys of a join are those of its first table.
@@ -143,7 +133,3 @@ class Source(SourceRow):
             audit=Audit.of(spec),
             recorded=self.recorded,
         )
-
-    def session_of(self, rows: Rows) -> Session:
-        """Return the session variables of a statement that reads ``rows``."""
-        return replace(self.session, rows=rows)

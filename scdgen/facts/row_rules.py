@@ -79,13 +79,13 @@ class Rows:
     """Whether ``known`` asks for the least time of the batch; else it has partitions only."""
     changed: str
     """The refusal of any other row."""
-    empty: str | None = None
+    empty: str | None
     """The refusal of a source without rows; ``None`` if it may be empty."""
-    empties: bool = False
+    empties: bool
     """Whether an empty text becomes NULL, as a partition reads it back."""
-    expected: tuple[Expected, ...] = ()
+    expected: tuple[Expected, ...]
     """The expectations, those that stop the statement first."""
-    join: Join | None = None
+    join: Join | None
     """The join whose spans the rows are; ``None`` without one."""
 
     @property
@@ -144,12 +144,12 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
         for column in source.names
     ]
     select = list[str]()
-    more = {"_scd_at": source.time} if spec.source.effective_at is not None else {}
+    more = {"_scd_at": source.time} if source.has_time else {}
     if spec.source.join:
         select = ["spans._scd_at", "spans._scd_until"]
     if times and spec.source.effective_until is not None:
         more["_scd_until"] = times.until_of(sql.expression(spec.source.effective_until).text)
-    if spec.source.sets is not None:
+    if source.is_partial:
         more["_scd_sets"] = apply("ARRAY_SORT", [f"ARRAY_DISTINCT(TRANSFORM({_sets(spec)}, name -> LOWER(name)))"])
     if source.truncates:
         more["_scd_truncates"] = flag(spec.source.truncate_when)
@@ -176,6 +176,7 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
         known=variables.known(source, partitions),
         from_time=source.bounds_times,
         changed=refusal(spec, SOURCE_CHANGED, "the source changed during the run"),
+        empty=_refuse_empty(spec),
         empties=any(map(spec.loses_empty_text, source.names)),
         expected=tuple(sorted(_expected(source), key=lambda expected: expected.refusal is None)),
         join=Join.of(spec, times) if times and spec.source.join else None,
@@ -240,7 +241,7 @@ def _rules(source: SourceRow) -> Iterator[Rule]:
         yield rule("reserved_key", reserved, "a row has the reserved key")
     if scope := source.scope:
         yield rule("outside_scope", f"NOT COALESCE({scope}, FALSE)", "a row is outside of snapshot.scope")
-    if spec.source.sets is not None:
+    if source.is_partial:
         names = apply("ARRAY", [field.label for field in source.columns.values()])
         broken = f"SIZE({apply('ARRAY_EXCEPT', ['_scd_sets', names])}) > 0"
         yield rule("unknown_column", broken, "source.sets names a column that the spec does not have")
@@ -410,9 +411,9 @@ def refuse_conflict(spec: Spec, what: str, at: Iterable[str]) -> str | None:
     return refuse_rows(spec, "conflict", f"two different rows of one {what}", at) if spec.conflicts == "fail" else None
 
 
-def refuse_empty(spec: Spec) -> str | None:
-    """Return the refusal of an empty extract; ``None`` if the spec allows one."""
-    if (spec.snapshot or Snapshot()).allow_empty:
+def _refuse_empty(spec: Spec) -> str | None:
+    """Return the refusal of an empty extract; ``None`` if the source is none, or the spec allows one."""
+    if not spec.reads_snapshot or (spec.snapshot or Snapshot()).allow_empty:
         return None
     return refusal(spec, "empty_snapshot", "the snapshot is empty")
 

@@ -105,12 +105,17 @@ class SourceRow:
         )
 
     @property
+    def is_partial(self) -> bool:
+        """Whether a row says which columns it sets (``source.sets``)."""
+        return self.spec.source.sets is not None
+
+    @property
     def _partial(self) -> list[str]:
         """Return the columns that a row may leave as they are, by ``source.sets``.
 
         Not those that every row has: keys, what follows from them, and the time of the row.
         """
-        if self.spec.source.sets is None:
+        if not self.is_partial:
             return []
         return [name for name in self.names if name != self.spec.updated_at and not self._follows_key(name)]
 
@@ -199,9 +204,14 @@ class SourceRow:
         return [(option, text) for option, text in given if text is not None]
 
     @property
+    def has_time(self) -> bool:
+        """Whether the source gives the time of a row; a join gives those of spans."""
+        return self.spec.source.effective_at is not None
+
+    @property
     def own_time(self) -> tuple[str, ...]:
         """Return the column with the time of a row; none if the rows have no time of their own."""
-        return ("_scd_at",) if self.spec.source.effective_at is not None or self.spec.source.join else ()
+        return ("_scd_at",) if self.has_time or self.spec.source.join else ()
 
     @property
     def time_type(self) -> str:
@@ -236,7 +246,7 @@ class SourceRow:
     @property
     def ends_at_once(self) -> bool:
         """Whether all changes of a batch have the time of the snapshot."""
-        return self.spec.reads_snapshot and self.spec.source.effective_at is None
+        return self.spec.reads_snapshot and not self.has_time
 
     @property
     def takes_time(self) -> bool:

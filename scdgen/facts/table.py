@@ -12,10 +12,9 @@ from scdgen import sql
 from scdgen.facts.base import Facts, Head, Rule, literals
 from scdgen.facts.built import Session, Source
 from scdgen.facts.columns import Target, cast, names_of
-from scdgen.facts.recorded import Recorded
+from scdgen.facts.history import History
 from scdgen.facts.row_rules import DATED, Environment, Expected, year_rule
 from scdgen.facts.source import SourceRow, literal
-from scdgen.facts.variables import Audit
 from scdgen.model.spec import DEFAULT_PROPERTIES, STATISTICS, Spec
 from scdgen.sql.tokens import with_alias
 from scdgen.sql.types import parse_type
@@ -120,48 +119,26 @@ class Infer(Facts, template="infer.sql.j2"):
 
     head: Head
     """The header of the file."""
-    target: str
-    """The quoted name of the table."""
-    now: str
-    """What stored versions are read from: the table, or its rows of now."""
-    type: str
-    """The type of the start of a version."""
+    source: Source
+    """The source of the spec, of which the statement reads nothing, with the table and the variables of the run."""
+    history: History
+    """The history columns."""
     facts: str
     """The quoted name of the table with the facts."""
-    keys: tuple[str, ...]
-    """The quoted names of the keys."""
     columns: tuple[str, ...]
     """The quoted names of the columns that an insert writes, besides those that are set to variables of the run."""
     given: tuple[str, ...]
     """The keys of a fact, each with its name."""
     at: str
     """The expression for the time of a fact."""
-    environment: Environment
-    """The rules for the session."""
     year: Rule | None
     """The rule for the time of a member; ``None`` if it is a number."""
-    open_end: str | None
-    """The end of open versions, from which on a fact infers nothing; ``None`` if that is NULL."""
     reserved: str | None
     """The condition on facts that do not name the unknown member, which is not inferred; ``None`` without one."""
     values: tuple[str, ...]
     """The columns of a new version that the others are computed from, each with its name."""
-    no_next: str
-    """The column with the start of what follows such a version: NULL."""
     version: tuple[str, ...]
     """All columns, computed from these, each with its name."""
-    moved: tuple[str, ...]
-    """The columns that depend on the start, which an earlier fact moves."""
-    moves_key: bool
-    """Whether the surrogate key is one of them."""
-    flag: str
-    """The column that flags inferred members."""
-    start: str
-    """The column with the start of a version."""
-    audit: Audit
-    """The columns that are set to variables of the run."""
-    recorded: Recorded | None
-    """The columns of ``history.recorded``, likewise; ``None`` without them."""
 
     @classmethod
     def of(cls, source: Source, columns: tuple[Target, ...]) -> Infer | None:
@@ -170,34 +147,22 @@ class Infer(Facts, template="infer.sql.j2"):
         inferred = spec.members.inferred
         if inferred is None or history is None:
             return None
-        times = history.times
+        kind = history.times.type
         exprs = {sql.quote(name): with_alias(sql.expression(text).text, "f") for name, text in inferred.keys.items()}
-        unknown = source.unknown_key
         return cls(
             head=Head.of(spec),
-            target=source.target,
-            now=source.now,
-            type=times.type,
+            source=source,
+            history=history,
             facts=sql.quote_parts(sql.split_name(inferred.fact)),
-            keys=source.key_names,
             columns=source.session.unstamped(columns),
             given=tuple(f"{cast(exprs[key.name], key.type)} AS {key.name}" for key in history.keys),
-            at=cast(with_alias(sql.expression(inferred.at).text, "f"), times.type),
-            environment=source.rows.environment,
-            year=year_rule(spec, ["_scd_at"]) if times.type in DATED else None,
-            open_end=times.open_end,
-            reserved=negated(unknown) if unknown else None,
+            at=cast(with_alias(sql.expression(inferred.at).text, "f"), kind),
+            year=year_rule(spec, ["_scd_at"]) if kind in DATED else None,
+            reserved=negated(source.unknown_key) if source.unknown_key else None,
             values=tuple(
                 field.name if field.is_key else f"{cast('NULL', field.type)} AS {field.name}" for field in fields
             ),
-            no_next=times.no_next,
             version=(*names_of(fields), *history.opened("_scd_at", "_scd_next", inferred=True)),
-            moved=history.from_start,
-            moves_key="surrogate_key" in history.columns,
-            flag=history.columns["inferred"],
-            start=times.start,
-            audit=source.session.audit,
-            recorded=source.session.recorded,
         )
 
 
@@ -205,20 +170,14 @@ class Infer(Facts, template="infer.sql.j2"):
 class Unknown(Facts, template="unknown.sql.j2"):
     """unknown.sql: the unknown member."""
 
-    target: str
-    """The quoted name of the table."""
-    key: tuple[str, ...]
-    """The quoted names of its key."""
+    source: Source
+    """The source of the spec, of which the statement reads nothing, with the table and the variables of the run."""
     columns: tuple[str, ...]
     """The quoted names of the columns that an insert writes, besides those that are set to variables of the run."""
     values: tuple[str, ...]
     """The columns of its row, and its times, each with its name."""
     version: tuple[str, ...]
     """All columns, computed from these, each with its name."""
-    audit: Audit
-    """The columns that are set to variables of the run."""
-    recorded: Recorded | None
-    """The columns of ``history.recorded``, likewise; ``None`` without them."""
 
     @classmethod
     def of(cls, source: Source, columns: tuple[Target, ...]) -> Unknown | None:
@@ -228,8 +187,7 @@ class Unknown(Facts, template="unknown.sql.j2"):
             return None
         members = {sql.quote(name): value for name, value in unknown.items()}
         return cls(
-            target=source.target,
-            key=source.key_names,
+            source=source,
             columns=source.session.unstamped(columns),
             values=(
                 *(f"{literal(members.get(field.name), field.type)} AS {field.name}" for field in fields),
@@ -237,8 +195,6 @@ class Unknown(Facts, template="unknown.sql.j2"):
                 history.times.no_next,
             ),
             version=(*names_of(fields), *history.opened("_scd_at", "_scd_next", inferred=False)),
-            audit=source.session.audit,
-            recorded=source.session.recorded,
         )
 
 
@@ -266,16 +222,14 @@ class Rejects(Facts, template="rejects.sql.j2"):
     @classmethod
     def of(cls, source: Source) -> Rejects:
         """Return the facts of a spec with a quarantine; only params are variables of the statement."""
-        spec, rows = source.spec, source.read()
-        parts = sql.split_name(spec.quarantine or "")
-        session = replace(source.session_of(rows), taken_at=None, last_run=None, batch=())
+        spec, parts = source.spec, sql.split_name(source.spec.quarantine or "")
         return cls(
             head=Head.of_feed(spec),
-            session=session,
+            session=replace(source.session, taken_at=None, last_run=None, batch=()),
             target=".".join(spec.target_parts),
             quarantine=sql.quote_parts(parts),
             schema=sql.quote_parts(parts[:-1]) if len(parts) > 1 and spec.table.create_schema else None,
-            rules=tuple(rule for rule in rows.expected if rule.quarantined),
+            rules=tuple(rule for rule in source.rows.expected if rule.quarantined),
             content=(*names_of(source.fields), *source.own_time, *(["_scd_sets"] if spec.source.sets else [])),
             environment=Environment.of_types(spec, ["TIMESTAMP"]),
         )

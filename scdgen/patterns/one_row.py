@@ -18,8 +18,6 @@ from scdgen.facts.state import State
 from scdgen.sql.tokens import with_column
 
 AT = "_scd_at"
-
-
 _BY_ORDER = {"last", "first"}  # merges that the order of rows decides
 
 
@@ -27,10 +25,10 @@ _BY_ORDER = {"last", "first"}  # merges that the order of rows decides
 class OneRow(Facts, template="one_row/steps.sql.j2"):
     """templates/one_row: a batch as one row per key; and the columns of the table."""
 
+    source: Source
+    """The source, its columns, and the table."""
     rows: Rows
-    """The rows of the source."""
-    keys: tuple[str, ...]
-    """The quoted names of the keys."""
+    """The rows of the source, whose keys include ``computed``."""
     computed: tuple[str, ...]
     """The quoted names of the columns that follow from the key, if a delete that is stored has them, too."""
     fields: tuple[Field, ...]
@@ -43,27 +41,17 @@ class OneRow(Facts, template="one_row/steps.sql.j2"):
     """The quoted name of the column that flags deleted keys; ``None`` if their rows are removed."""
     added: tuple[Field, ...]
     """Those of them that are not columns of the spec."""
-    has_time: bool
-    """Whether a row has a time, which orders the rows of a key."""
-    flags_deletes: bool
-    """Whether a row may be a delete."""
-    partial: bool
-    """Whether a row says which columns it sets."""
     refuses: bool
     """Whether rows of one place that differ stop the statement."""
     conflict: str
     """The refusal of such rows."""
-    target: str
-    """The quoted name of the table."""
-    truncates: bool
-    """Whether a row may empty the table."""
     tied: str | None
     """The refusal of a row of the time at which the table is emptied; ``None`` if such a row is left out."""
     named: str = ""
     """The name of the last step; empty if the statement ends with it."""
 
     @classmethod
-    def of(cls, source: Source, rows: Rows, first: bool = False) -> OneRow:
+    def of(cls, source: Source, first: bool = False) -> OneRow:
         """Return the facts of a spec; with ``first``, the first row of a key counts, not the newest."""
         spec = source.spec
         updated_at = sql.quote(spec.updated_at) if spec.updated_at else None
@@ -71,42 +59,36 @@ class OneRow(Facts, template="one_row/steps.sql.j2"):
         sequence = sql.quote(spec.sequence.name) if spec.sequence else None
         fields = tuple(replace(field, merge="first") for field in source.fields) if first else source.fields
         computed = tuple(map(sql.quote, source.computed_columns)) if deleted else ()
-        has_time = spec.source.effective_at is not None
         added_time = updated_at if spec.updated_at not in spec.columns else None
         added = ((added_time, "TIMESTAMP"), (deleted, "BOOLEAN"), (sequence, source.sequence_type))
         tied = refuse_rows(spec, "conflict", "a row of the time at which the table is emptied", source.own_time)
         found = cls(
-            rows=replace(rows, keys=(*source.key_names, *computed)),
-            keys=source.key_names,
+            source=source,
+            rows=replace(source.rows, keys=(*source.key_names, *computed)),
             computed=computed,
             fields=_order_time(fields, updated_at),
             updated_at=updated_at,
             sequence=sequence,
             deleted=deleted,
             added=tuple(Field(name, kind, False, False, "value", "last") for name, kind in added if name),
-            has_time=has_time,
-            flags_deletes=source.flags_deletes,
-            partial=spec.source.sets is not None,
             refuses=False,
             conflict="",
-            target=source.target,
-            truncates=source.truncates,
             tied=tied if spec.conflicts == "fail" else None,
         )
         taken = (found.whole or "MAX_BY")[:3]
-        at = [f"{taken}({AT}) FILTER (WHERE _scd_differs) AS {AT}"] if has_time else []
-        conflict = refuse_conflict(spec, "key and time" if has_time else "key", at)
-        refuses = conflict is not None and bool(found.ordered or found.flags_deletes)
+        at = [f"{taken}({AT}) FILTER (WHERE _scd_differs) AS {AT}"] if source.has_time else []
+        conflict = refuse_conflict(spec, "key and time" if source.has_time else "key", at)
+        refuses = conflict is not None and bool(found.ordered or source.flags_deletes)
         return replace(found, refuses=refuses, conflict=conflict or "")
 
     @property
     def steps(self) -> tuple[str, ...]:
         """Return the steps after the rows of the source, in order; each has a file of its name."""
         optional = (
-            ("given", bool(self.partial and self.ordered)),
+            ("given", bool(self.source.is_partial and self.ordered)),
             ("changes", True),
-            ("emptied", self.truncates),
-            ("remaining", self.truncates),
+            ("emptied", self.source.truncates),
+            ("remaining", self.source.truncates),
             ("lives", self.has_lives),
             ("newest", self.is_ordered),
         )
@@ -120,7 +102,7 @@ class OneRow(Facts, template="one_row/steps.sql.j2"):
     @property
     def fixed(self) -> tuple[str, ...]:
         """Return the columns that every row of a key has the same."""
-        return (*self.keys, *self.computed)
+        return self.rows.keys
 
     @property
     def values(self) -> tuple[Field, ...]:
@@ -153,12 +135,12 @@ class OneRow(Facts, template="one_row/steps.sql.j2"):
     @property
     def combines(self) -> bool:
         """Whether the rows of a key are merged column by column."""
-        return self.partial or any(field.merge != "last" for field in self.fields)
+        return self.source.is_partial or any(field.merge != "last" for field in self.fields)
 
     @property
     def marks(self) -> bool:
         """Whether a row may be a delete that flags the stored one."""
-        return self.flags_deletes and self.deleted is not None
+        return self.source.flags_deletes and self.deleted is not None
 
     @property
     def keeps_oldest(self) -> bool:
@@ -168,14 +150,14 @@ class OneRow(Facts, template="one_row/steps.sql.j2"):
     @property
     def content(self) -> tuple[str, ...]:
         """Return what two unordered rows of a key may not differ in, by the columns of the table."""
-        return tuple(field.given for field in self.ordered) or self.keys
+        return tuple(field.given for field in self.ordered) or self.source.key_names
 
     @property
     def compared(self) -> tuple[str, ...]:
         """Return the same by the state; nothing if only deletes differ from rows."""
         if not self.ordered:
             return ()
-        if self.partial:
+        if self.source.is_partial:
             return ("_scd_given",)
         return tuple(replace(self.state, untracked=()).comparable())
 
@@ -190,12 +172,12 @@ class OneRow(Facts, template="one_row/steps.sql.j2"):
     @property
     def sets(self) -> tuple[str, ...]:
         """Return the column with the names of the columns that a row sets."""
-        return ("_scd_sets",) if self.partial else ()
+        return ("_scd_sets",) if self.source.is_partial else ()
 
     @property
     def place(self) -> tuple[str, ...]:
         """Return what orders the rows of a key: the time, then the sequence."""
-        return (*((AT,) if self.has_time else ()), *self.rows.sequence)
+        return (*((AT,) if self.source.has_time else ()), *self.rows.sequence)
 
     @property
     def by_place(self) -> str:
@@ -205,17 +187,18 @@ class OneRow(Facts, template="one_row/steps.sql.j2"):
     @property
     def is_ordered(self) -> bool:
         """Whether a step picks from rows of several places."""
-        return bool(self.place) and bool(self.ordered or self.flags_deletes)
+        return bool(self.place) and bool(self.ordered or self.source.flags_deletes)
 
     @property
     def groups(self) -> tuple[str, ...]:
         """Return what the rows that become one in the step "changes" have in common."""
-        return (*self.fixed, *(self.place if self.is_ordered else ()), *(("_scd_truncates",) if self.truncates else ()))
+        truncates = ("_scd_truncates",) if self.source.truncates else ()
+        return (*self.fixed, *(self.place if self.is_ordered else ()), *truncates)
 
     @property
     def has_lives(self) -> bool:
         """Whether rows before a delete of their key are left out: none of their values stays."""
-        return self.combines and self.flags_deletes and self.is_ordered
+        return self.combines and self.source.flags_deletes and self.is_ordered
 
     @property
     def differs_later(self) -> bool:
@@ -233,7 +216,7 @@ class OneRow(Facts, template="one_row/steps.sql.j2"):
     def whole(self) -> str:
         """Return the aggregate that takes the state of one row as a whole; empty if there are several."""
         kinds = {field.merge for field in self.ordered}
-        if self.partial or (self.values and len(kinds) != 1):
+        if self.source.is_partial or (self.values and len(kinds) != 1):
             return ""
         return "MIN_BY" if kinds == {"first"} else "MAX_BY"
 
@@ -245,7 +228,7 @@ class OneRow(Facts, template="one_row/steps.sql.j2"):
     @property
     def stamped(self) -> str:
         """Return its value of a row."""
-        if not self.has_time:
+        if not self.source.has_time:
             return "TRUE"
         return named([(self.updated_at or "", AT), (self.sequence, "_scd_sequence")]) if self.sequence else AT
 
@@ -273,13 +256,13 @@ class OneRow(Facts, template="one_row/steps.sql.j2"):
         if name in self.stamps:
             return f"{alias}.{self.stamp}.{name}" if self.sequence else f"{alias}.{self.stamp}"
         if name == self.deleted:
-            return f"{alias}._scd_deleted" if self.flags_deletes else "FALSE"
+            return f"{alias}._scd_deleted" if self.source.flags_deletes else "FALSE"
         return f"{alias}.{name}" if name in self.fixed else f"{alias}.{self.state.place(name)}"
 
     @property
     def lived(self) -> str:
         """Return the place of the newest row that is not a delete, if deletes are stored."""
-        return "s._scd_lived" if self.flags_deletes else f"s.{self.stamp}"
+        return "s._scd_lived" if self.source.flags_deletes else f"s.{self.stamp}"
 
     @property
     def ended(self) -> str:

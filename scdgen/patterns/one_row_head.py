@@ -37,7 +37,7 @@ def headlines(spec: Spec, batch: OneRow, guards: Guards, removes: bool, early: b
     kinds = _kinds(batch)
     if kinds != ["last"]:
         yield Headline("Values", f"of each column the {' or '.join(_KINDS[kind] for kind in kinds)} of its key")
-    if batch.partial:
+    if batch.source.is_partial:
         yield Headline("Columns that a change does not set", "keep their values")
     if batch.combines and batch.ordered and not batch.updated_at:
         yield Headline("A batch", "counts as newer than the table")
@@ -49,20 +49,20 @@ def headlines(spec: Spec, batch: OneRow, guards: Guards, removes: bool, early: b
             yield Headline("Keys outside of snapshot.scope", "are never missing")
     elif batch.marks:
         yield Headline("Deletes", _MARKED)
-    elif batch.flags_deletes:
+    elif batch.source.flags_deletes:
         yield Headline("Deletes", "remove the row of their key")
-        if batch.truncates:
+        if batch.source.truncates:
             yield Headline("A row that empties the table", "deletes every key")
         if batch.updated_at:
             yield Headline("Rows from before a delete that come in a later batch", "bring the key back")
     others = too_many(guards) if spec.reads_snapshot else []
     others += [f"a row to {'flag' if batch.deleted else 'remove'} is not older than the extract"] if early else []
-    yield from stops(spec, batch.rows, batch.has_time, batch.refuses, [*_partitions(batch), *others])
+    yield from stops(spec, batch.rows, batch.source.has_time, batch.refuses, [*_partitions(batch), *others])
 
 
 def first_headlines(spec: Spec, batch: OneRow) -> Iterator[Headline]:
     """Yield the lines of a head of scd0."""
-    yield from stops(spec, batch.rows, batch.has_time, batch.refuses, _partitions(batch))
+    yield from stops(spec, batch.rows, batch.source.has_time, batch.refuses, _partitions(batch))
 
 
 def _kinds(batch: OneRow) -> list[str]:

@@ -7,10 +7,9 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from scdgen.facts.base import Facts, Head
-from scdgen.facts.built import Session, Source
+from scdgen.facts.built import Source
 from scdgen.facts.columns import Target, equal, names_of
 from scdgen.facts.plan import PlanFacts, PlanShape
-from scdgen.facts.row_rules import refuse_empty
 from scdgen.model.option import Need
 from scdgen.model.registry import register
 from scdgen.model.spec import Spec
@@ -25,16 +24,12 @@ class Scd0Merge(Facts, template="scd0/merge.sql.j2"):
 
     head: Head
     """The header of the file."""
-    session: Session
-    """The session variables."""
-    target: str
-    """The quoted name of the table."""
     staging: OneRow
     """The facts of its steps."""
     on: tuple[str, ...]
     """The conditions that join the stored rows (``t``) to the staged ones (``s``)."""
     columns: tuple[str, ...]
-    """The quoted names of the columns that an insert writes, besides those of ``session.audit``."""
+    """The quoted names of the columns that an insert writes, besides those of ``audit``."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +68,7 @@ class Scd0(Pattern):
         """Return a view of the rows that would be inserted, a row per key of the source."""
         merge, keys = _merge(source), source.key_names
         merge = replace(merge, staging=replace(merge.staging, named="staged"))
-        shape = PlanShape(merge.target, keys, self.planned_columns(source.spec), merge.on, place=keys)
+        shape = PlanShape(source.target, keys, self.planned_columns(source.spec), merge.on, place=keys)
         return Scd0Plan(shape, merge)
 
     def conflicting(self, source: Source) -> tuple[str, ...]:
@@ -82,13 +77,9 @@ class Scd0(Pattern):
 
 
 def _merge(source: Source) -> Scd0Merge:
-    spec = source.spec
-    rows = source.read(empty=refuse_empty(spec) if spec.reads_snapshot else None)
-    staging = OneRow.of(source, rows, first=True)
+    staging = OneRow.of(source, first=True)
     return Scd0Merge(
-        head=Head.of_feed(spec).saying(FIRST, first_headlines(spec, staging)),
-        session=source.session_of(rows),
-        target=source.target,
+        head=Head.of_feed(source.spec).saying(FIRST, first_headlines(source.spec, staging)),
         staging=staging,
         on=(*equal(source.key_names, "t", "s"), *source.in_partitions),
         columns=tuple(names_of(source.fields)),

@@ -15,10 +15,10 @@ from types import MappingProxyType
 
 from scdgen import sql
 from scdgen.facts.base import Facts, Head
-from scdgen.facts.built import Session, Source
+from scdgen.facts.built import Source
 from scdgen.facts.columns import Inputs, Target, equal, names_of
 from scdgen.facts.plan import CHANGES, ROW_CHANGES, PlanFacts, PlanShape
-from scdgen.facts.row_rules import Guards, refuse_early, refuse_empty
+from scdgen.facts.row_rules import Guards, refuse_early
 from scdgen.facts.source import SEQUENCE_COMMENT, SourceRow
 from scdgen.facts.views import Read
 from scdgen.model.option import Need
@@ -39,8 +39,6 @@ class Scd1Snapshot(Facts, template="scd1/snapshot/steps.sql.j2"):
     """The rows of the extract, which end in the step "snapshot"."""
     guards: Guards
     """The limits of the extract."""
-    target: str
-    """The quoted name of the table."""
     removes_missing: bool
     """Whether keys that are missing from the extract are removed, or flagged."""
     early: str | None
@@ -61,10 +59,6 @@ class Scd1Merge(Facts, template="scd1/merge.sql.j2"):
 
     head: Head
     """The header of the file."""
-    session: Session
-    """The session variables."""
-    target: str
-    """The quoted name of the table."""
     batch: OneRow
     """The rows of the batch, as in ``staging``."""
     staging: OneRow | Scd1Snapshot
@@ -72,7 +66,7 @@ class Scd1Merge(Facts, template="scd1/merge.sql.j2"):
     on: tuple[str, ...]
     """The conditions that join the stored rows (``t``) to the staged ones (``s``)."""
     columns: tuple[str, ...]
-    """The quoted names of the columns that an insert writes, besides those of ``session.audit``."""
+    """The quoted names of the columns that an insert writes, besides those of ``audit``."""
 
     @property
     def extract(self) -> Scd1Snapshot | None:
@@ -154,11 +148,11 @@ class Scd1(Pattern):
         spec, merge = source.spec, _merge(source).staged
         batch = merge.batch
         shape = PlanShape(
-            target=merge.target,
-            keys=batch.keys,
+            target=source.target,
+            keys=source.key_names,
             columns=self.planned_columns(spec),
             on=merge.on,
-            place=batch.keys,
+            place=source.key_names,
             changing=tuple(field.name for field in batch.stored),
             current=(negated(f"t.{batch.deleted}"),) if batch.deleted else (),
             late=batch.combines and batch.updated_at is not None and not spec.reads_snapshot,
@@ -233,23 +227,19 @@ def _mark_problems(spec: Spec) -> Found:
 
 
 def _merge(source: Source) -> Scd1Merge:
-    spec, target = source.spec, source.target
-    rows = source.read(empty=refuse_empty(spec)) if spec.reads_snapshot else source.read()
-    batch = OneRow.of(source, rows)
+    spec, batch = source.spec, OneRow.of(source)
     staging: OneRow | Scd1Snapshot = batch
     removes, early = spec.reads_snapshot and spec.deletes in {"remove", "mark"}, None
     if spec.reads_snapshot:
         what = "row that it flags as deleted" if batch.deleted else "row that it removes"
         early = refuse_early(spec, what, "_scd_updated_at") if removes and source.session.taken_at else None
-        staging = Scd1Snapshot(replace(batch, named="snapshot"), Guards.of(source), target, removes, early)
+        staging = Scd1Snapshot(replace(batch, named="snapshot"), Guards.of(source), removes, early)
     lines = headlines(spec, batch, Guards.of(source), removes, early is not None)
     return Scd1Merge(
         head=Head.of_feed(spec).saying(summary(spec, batch), lines),
-        session=source.session_of(rows),
-        target=target,
         batch=batch,
         staging=staging,
-        on=(*equal(batch.keys, "t", "s"), *source.in_partitions),
+        on=(*equal(source.key_names, "t", "s"), *source.in_partitions),
         columns=tuple(names_of(batch.columns)),
     )
 

@@ -10,13 +10,12 @@ from types import MappingProxyType
 
 from scdgen import sql
 from scdgen.facts.base import Facts, Head
-from scdgen.facts.built import Session, Source
+from scdgen.facts.built import Source
 from scdgen.facts.checks import KEY_NOT_NULL, VERSION_CHECKS, Checks, own_checks
 from scdgen.facts.columns import Field, Inputs, Target, aliased, equal, names_of
-from scdgen.facts.history import History, Times
+from scdgen.facts.history import History
 from scdgen.facts.plan import KEYS, REFRESHED, SUPERSEDED, VERSIONS, WITHDRAWN, PlanFacts, PlanShape
-from scdgen.facts.recorded import Reached
-from scdgen.facts.row_rules import Guards, refuse_empty
+from scdgen.facts.row_rules import Guards
 from scdgen.facts.source import SEQUENCE, SEQUENCE_COMMENT, SourceRow
 from scdgen.facts.views import Read
 from scdgen.model.option import Need
@@ -48,9 +47,7 @@ class Ending:
     own: tuple[str, ...]
     """The other columns."""
     bounds: tuple[str, ...]
-    """Conditions on the rows of now that let Delta skip files; none that ``reached`` has."""
-    reached: Reached | None
-    """Those of them that the batch can affect, if open and closed ones are read apart."""
+    """Conditions on the rows of now that let Delta skip files; none that ``source.reached`` has."""
 
     @property
     def reads_stored(self) -> bool:
@@ -64,18 +61,12 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
 
     head: Head
     """The header of the file."""
-    session: Session
-    """The session variables."""
-    target: str
-    """The quoted name of the table."""
     staging: Scd2Changes | Scd2Snapshot | Scd2Versions
     """The facts of its steps, which end in the step "staged"."""
-    times: Times
-    """The times of a version."""
     on: tuple[str, ...]
     """The conditions that join a stored version (``t``) to the staged one (``s``): key and start identify it."""
     columns: tuple[str, ...]
-    """The quoted names of the columns that an insert writes, besides those of ``session.audit``."""
+    """The quoted names of the columns that an insert writes, besides those of ``audit``."""
     updated: tuple[str, ...]
     """The quoted names of the columns that an update sets."""
     closed: tuple[str, ...]
@@ -93,12 +84,12 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
     @property
     def folds(self) -> bool:
         """Whether a stored version may be redundant, and is removed."""
-        return not isinstance(self.staging, Scd2Snapshot) or self.staging.own_time
+        return not isinstance(self.staging, Scd2Snapshot) or self.staging.source.has_time
 
     @property
     def withdraws(self) -> bool:
         """Whether a version that has not begun may be gone from the extract, and is removed."""
-        return self.extract is not None and self.extract.own_time
+        return self.extract is not None and self.extract.source.has_time
 
     @property
     def removes(self) -> str:
@@ -292,7 +283,7 @@ class Scd2(Pattern):
         return Read(
             found.target, found.keys, found.columns, (*found.keys, start), history.times, history.tracked, deleted,
             folds=source.spec.unchanged == "keep", firsts=firsts, action=history.columns.get("action"),
-            recorded=source.session.recorded,
+            recorded=source.recorded,
         )  # fmt: skip
 
     def checks(self, source: Source) -> Checks:
@@ -349,7 +340,7 @@ class Scd2(Pattern):
             row_hash=history.row_hash if "row_hash" in columns else None,
             parents=parents,
             deleted=columns.get("deleted"),
-            recorded=source.session.recorded,
+            recorded=source.recorded,
         )
 
     def conflicting(self, source: Source) -> tuple[str, ...]:
@@ -388,14 +379,11 @@ def _merge(source: Source) -> Scd2Merge:
     bounds = () if unbounded else (times.reachable(source.bound),)
     staging: Scd2Changes | Scd2Snapshot | Scd2Versions
     if spec.reads_versions:
-        rows = source.read()
-        staging = Scd2Versions.of(source, rows, history)
+        staging = Scd2Versions.of(source, history)
     elif spec.reads_snapshot:
-        rows = source.read(empty=refuse_empty(spec))
-        staging = Scd2Snapshot.of(source, rows, history)
+        staging = Scd2Snapshot.of(source, history)
     else:
-        rows = source.read()
-        staging = Scd2Changes.of(source, rows, history, bounds)
+        staging = Scd2Changes.of(source, history, bounds)
     # A version that is corrected by a row without a sequence keeps its own.
     kept = {"sequence"} if "sequence" in columns and history.sequence != SEQUENCE else set[str]()
     written = {option: name for option, name in columns.items() if option not in kept}
@@ -409,22 +397,13 @@ def _merge(source: Source) -> Scd2Merge:
         closed = closed if spec.reads_snapshot else updated
     name_of_start = "_scd_from" if moves else times.start
     names = (*map(sql.quote, spec.columns), *columns.values())
-    session = source.session_of(rows)
     ending = None
-    if session.recorded:
+    if source.recorded:
         ending = _ending(source, staging, bounds, name_of_start, names, updated, closed)
     merge = Scd2Merge(
         head=Head.of_feed(spec).saying(summary(staging), headlines(spec, staging, ending is not None)),
-        session=session,
-        target=source.target,
         staging=staging,
-        times=times,
-        on=(
-            *equal(staging.keys, "t", "s"),
-            f"t.{times.start} = s.{name_of_start}",
-            *bounds,
-            *source.in_partitions,
-        ),
+        on=(*equal(staging.keys, "t", "s"), f"t.{times.start} = s.{name_of_start}", *bounds, *source.in_partitions),
         columns=names,
         updated=updated,
         closed=closed,
@@ -456,7 +435,6 @@ def _ending(
         closed=of_closed,
         own=tuple(name for name in columns if name not in taken),
         bounds=skips,
-        reached=source.reached,
     )
 
 

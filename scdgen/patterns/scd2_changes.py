@@ -8,8 +8,7 @@ from scdgen.facts.base import refuse_rows
 from scdgen.facts.built import Source
 from scdgen.facts.columns import Field, struct
 from scdgen.facts.history import History
-from scdgen.facts.recorded import Reached
-from scdgen.facts.row_rules import Rows, refuse_conflict
+from scdgen.facts.row_rules import refuse_conflict
 from scdgen.patterns.scd2_steps import VersionSteps
 
 
@@ -17,20 +16,12 @@ from scdgen.patterns.scd2_steps import VersionSteps
 class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
     """The steps from a batch of changes to the versions to write."""
 
-    flags_deletes: bool
-    """Whether a row may be a delete."""
-    partial: bool
-    """Whether a row says which columns it sets."""
-    keeps: bool
-    """Whether every change is a version (``unchanged: keep``)."""
     late: str
     """What late rows do: ``apply``, ``ignore`` or ``fail``."""
     winner: str | None
     """The ``sequence_by`` as one text; ``None`` without one."""
-    reached: Reached | None
-    """The versions that the batch can affect, if a step reads open and closed ones apart."""
     reachable: tuple[str, ...]
-    """The conditions on a stored version (``t``) that the batch can affect; none that ``reached`` has."""
+    """The conditions on a stored version (``t``) that the batch can affect; none that ``source.reached`` has."""
     affected: tuple[str, ...]
     """The conditions on a version that also ask a change of its key (``c``)."""
     conflict: str | None
@@ -41,21 +32,14 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
     """Whether it also says which keys are known and live, to count what happens to them."""
 
     @classmethod
-    def of(cls, source: Source, rows: Rows, history: History, bounds: tuple[str, ...]) -> Scd2Changes:
+    def of(cls, source: Source, history: History, bounds: tuple[str, ...]) -> Scd2Changes:
         """Return the facts of a spec; ``bounds`` are conditions that let Delta skip files by the end of a version."""
         spec, times = source.spec, history.times
         return cls(
-            target=source.now,
-            rows=rows,
-            keys=source.key_names,
-            fields=source.fields,
+            source=source,
             history=history,
-            flags_deletes=source.flags_deletes,
-            partial=spec.source.sets is not None,
-            keeps=spec.unchanged == "keep",
             late=spec.late,
             winner=", ".join(spec.source.sequence_by) or None,
-            reached=source.reached,
             reachable=source.beside_reached(*bounds),
             # The steps look at one key at a time, so where the batch has a bound, each key has its own (0017).
             affected=(times.reachable(times.before("c._scd_at")),) if bounds else (),
@@ -69,7 +53,7 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
         optional = (
             ("ranked", bool(self.rows.sequence)),
             ("changes", True),
-            ("reached", self.reached is not None),
+            ("reached", self.source.reached is not None),
             ("stored", True),
             ("events", True),
             ("newest", self.late != "apply" or self.inferred is not None),
@@ -124,7 +108,7 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
     @property
     def compared(self) -> tuple[str, ...]:
         """Return what two unordered rows may not differ in, by the state."""
-        if self.partial:
+        if self.source.is_partial:
             return (struct(field.given_in(self.state.place(field.name)) for field in self.values),)
         return tuple(self.state.comparable())
 
@@ -147,12 +131,12 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
     @property
     def has_lives(self) -> bool:
         """Whether a change may not give a column, so that its value stays until the next delete."""
-        return self.partial or any(field.nulls != "value" for field in self.fields)
+        return self.source.is_partial or any(field.nulls != "value" for field in self.source.fields)
 
     @property
     def sets(self) -> tuple[str, ...]:
         """Return the column with the names of the columns that a row sets."""
-        return ("_scd_sets",) if self.partial else ()
+        return ("_scd_sets",) if self.source.is_partial else ()
 
     @property
     def kept_sequence(self) -> tuple[str, ...]:
@@ -183,12 +167,14 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
     @property
     def later(self) -> tuple[Field, ...]:
         """Return the columns in which a version may have the value of a later change, which ``compare`` ignores."""
-        return tuple(field for field in self.fields if self.with_compare and field.tracked and field.nulls == "fill")
+        return tuple(
+            field for field in self.source.fields if self.with_compare and field.tracked and field.nulls == "fill"
+        )
 
     @property
     def folds(self) -> bool:
         """Whether a stored version may be removed: it is redundant, or a delete has its start."""
-        return not self.keeps or (self.flags_deletes and not self.marks)
+        return not self.keeps or (self.source.flags_deletes and not self.marks)
 
     @property
     def counts_again(self) -> bool:
@@ -198,9 +184,9 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
     @property
     def deletes_member(self) -> bool:
         """Whether a delete may come again that was before the change that completed an inferred member."""
-        return self.inferred is not None and self.flags_deletes
+        return self.inferred is not None and self.source.flags_deletes
 
     @property
     def ignores_deletes(self) -> bool:
         """Whether a delete completes no inferred member: it does only if every delete is a version."""
-        return self.flags_deletes and not (self.keeps and self.marks)
+        return self.source.flags_deletes and not (self.keeps and self.marks)

@@ -32,7 +32,7 @@ def headlines(spec: Spec, steps: Steps, recorded: bool) -> Iterator[Headline]:
         yield Headline("Tables", ", ".join(table.table for table in steps.rows.join.tables))
     yield from _times(steps)
     yield Headline("Rows that change nothing", UNCHANGED[feed]["keep" if steps.keeps else "skip"])
-    closes = steps.flags_deletes if isinstance(steps, Scd2Changes) else steps.closes_missing
+    closes = steps.source.flags_deletes if isinstance(steps, Scd2Changes) else steps.closes_missing
     what = "Missing keys" if feed == "snapshot" else "Deletes"
     yield Headline(what, DELETES[feed]["mark" if closes and steps.marks else "close" if closes else "none"])
     if steps.inferred and feed != "versions":
@@ -41,7 +41,7 @@ def headlines(spec: Spec, steps: Steps, recorded: bool) -> Iterator[Headline]:
     if steps.history.times.by_run:
         yield Headline("Open versions that stay open", BY_RUN)
     if spec.conflicts == "any" and feed != "versions":
-        first = "a delete, or else " if isinstance(steps, Scd2Changes) and steps.flags_deletes else ""
+        first = "a delete, or else " if isinstance(steps, Scd2Changes) and steps.source.flags_deletes else ""
         same = one_of(feed == "changes", bool(steps.rows.sequence))
         yield Headline("Conflicts", f"of rows of one {same} {first}the one with the least values counts")
     if recorded:
@@ -58,7 +58,7 @@ def _times(steps: Steps) -> Iterator[Headline]:
         yield Headline("Stored versions", "are removed if the source has no version with their start")
     else:
         yield Headline("Extracts", "are loaded in the order of their times")
-        if steps.own_time:
+        if steps.source.has_time:
             late = "are left out" if steps.late == "ignore" else "stop the statement if they differ from it"
             yield Headline("Rows older than the open version of their key", late)
             gone = "is missing or has another time" if steps.closes_missing else "has another time"
@@ -78,7 +78,8 @@ def _stops(steps: Steps, recorded: bool) -> Iterator[str]:
         )
     elif isinstance(steps, Scd2Snapshot):
         yield from too_many(steps.guards)
-        yield f"a version {'to close is not older' if steps.own_time else 'begins or ends later'} than the extract"
+        which = "to close is not older" if steps.source.has_time else "begins or ends later"
+        yield f"a version {which} than the extract"
     elif isinstance(steps, Scd2Versions) and steps.rows.join:
         yield "a version has no key, no start or no time between its start and its end"
         yield "two versions of a table are valid at a time and differ"

@@ -10,9 +10,7 @@ from scdgen.facts.base import Facts, Head
 from scdgen.facts.built import Source
 from scdgen.facts.columns import cast, equal
 from scdgen.facts.history import REWIND_TO, Times
-from scdgen.facts.recorded import Recorded
-from scdgen.facts.row_rules import Environment
-from scdgen.facts.variables import Audit, Variable, params_of_run
+from scdgen.facts.variables import Variable, params_of_run
 from scdgen.model.bind import needed_params
 from scdgen.sql.words import negated
 
@@ -21,14 +19,10 @@ from scdgen.sql.words import negated
 class RewindSteps(Facts, template="scd2/rewind_steps.sql.j2"):
     """The steps that find the versions to remove or to open again, in the step "staged"."""
 
-    target: str
-    """What the rows of now are read from."""
-    keys: tuple[str, ...]
-    """The quoted names of the keys."""
+    source: Source
+    """The source of the spec, of which the statement reads nothing, with the table and the variables of the run."""
     times: Times
     """The times of a version."""
-    environment: Environment
-    """The rules for the session."""
     reserved: str | None
     """The condition that a row is not the unknown member, which stays; ``None`` without one."""
     bounds: tuple[str, ...]
@@ -39,8 +33,6 @@ class RewindSteps(Facts, template="scd2/rewind_steps.sql.j2"):
     """The column that marks a version as a delete; ``None`` without one."""
     opened: tuple[str, ...]
     """The end and the flag of an open version, each with its name."""
-    to: str
-    """The session variable with the time."""
     carried: tuple[str, ...]
     """The other columns of a version, if one that is open again is inserted; none if it is updated."""
 
@@ -55,22 +47,14 @@ class Rewind(Facts, template="scd2/rewind.sql.j2"):
     """(name, type) of the variables that the session must set: the time, and params that say the time of the run."""
     params: tuple[Variable, ...]
     """Those of these params that have a default."""
-    last_run: Variable | None
-    """The time of the run, for ``open_end: last_run``."""
-    target: str
-    """The quoted name of the table."""
     staging: RewindSteps
     """The steps, which end in the step "staged"."""
     on: tuple[str, ...]
     """The conditions that join a stored version (``t``) to the staged one (``s``)."""
     updated: tuple[str, ...]
     """The quoted names of the columns that open a version again."""
-    audit: Audit
-    """The columns that are set to variables of the run."""
-    recorded: Recorded | None
-    """The columns of ``history.recorded``, by which rows are ended instead of removed; ``None`` without them."""
     columns: tuple[str, ...]
-    """The quoted names of the columns that an insert writes, besides those of ``audit`` and ``recorded``."""
+    """The quoted names of the columns that an insert writes, besides those that are set to variables of the run."""
 
     @classmethod
     def of(cls, source: Source) -> Rewind:
@@ -84,20 +68,17 @@ class Rewind(Facts, template="scd2/rewind.sql.j2"):
         flag = (f"{times.flag_of(True)} AS {columns['is_current']}",) if "is_current" in columns else ()
         action = columns.get("action")
         # Nothing is read from the source: of the params, only those with the time of the run are set.
-        of_run, recorded = params_of_run(spec), source.session.recorded
+        of_run, recorded = params_of_run(spec), source.recorded
         updated = tuple(name for option, name in columns.items() if option in {"valid_to", "is_current", "action"})
         written = (*map(sql.quote, spec.columns), *columns.values())
         steps = RewindSteps(
-            target=source.now,
-            keys=source.key_names,
+            source=source,
             times=times,
-            environment=source.rows.environment,
             reserved=negated(unknown) if unknown else None,
             bounds=() if action else (bound,),
             action=action,
             deleted=columns.get("deleted"),
             opened=(f"{end} AS {times.end}", *flag),
-            to=REWIND_TO,
             carried=tuple(name for name in written if name not in (*updated, *source.key_names)) if recorded else (),
         )
         # A row to insert has no such start, and equals none.
@@ -106,12 +87,8 @@ class Rewind(Facts, template="scd2/rewind.sql.j2"):
             head=Head.of(spec),
             needed=((REWIND_TO, times.type), *(found for found in needed_params(spec) if found[0] in of_run)),
             params=tuple(found for found in variables.param_variables(spec) if found.name in of_run),
-            last_run=source.session.last_run,
-            target=source.target,
             staging=steps,
-            on=(*equal(steps.keys, "t", "s"), f"t.{times.start} = s.{start}", bound),
+            on=(*equal(source.key_names, "t", "s"), f"t.{times.start} = s.{start}", bound),
             updated=updated,
-            audit=source.session.audit,
-            recorded=recorded,
             columns=written,
         )

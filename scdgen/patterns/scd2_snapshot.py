@@ -9,8 +9,7 @@ from scdgen.facts.base import refusal, refuse_rows
 from scdgen.facts.built import Source
 from scdgen.facts.columns import Field, apply, struct
 from scdgen.facts.history import History
-from scdgen.facts.recorded import Reached
-from scdgen.facts.row_rules import Guards, Rows, refuse_conflict, refuse_early
+from scdgen.facts.row_rules import Guards, refuse_conflict, refuse_early
 from scdgen.facts.source import TAKEN_AT
 from scdgen.facts.state import REST, STATE
 from scdgen.patterns.scd2_steps import VersionSteps
@@ -24,20 +23,10 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
 
     guards: Guards
     """The limits of the extract."""
-    own_time: bool
-    """Whether each row has an effective time."""
-    keeps: bool
-    """Whether every change is a version (``unchanged: keep``)."""
-    closes_missing: bool
-    """Whether a key that the extract lacks is closed."""
     late: str
     """What late rows do: ``apply``, ``ignore`` or ``fail``."""
-    reached: Reached | None
-    """The versions that the snapshot can affect, if a step reads open and closed ones apart."""
     reachable: tuple[str, ...]
-    """The conditions on a stored version (``t``) that the snapshot can affect; none that ``reached`` has."""
-    in_partitions: tuple[str, ...]
-    """The conditions that exclude the partitions of other keys."""
+    """The conditions on a stored version (``t``) that the snapshot can affect; none that ``source.reached`` has."""
     conflict: str | None
     """The refusal of rows of a key that differ; ``None`` if any of them may be taken."""
     newest: str
@@ -50,27 +39,19 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
     """The refusal of late rows."""
 
     @classmethod
-    def of(cls, source: Source, rows: Rows, history: History) -> Scd2Snapshot:
+    def of(cls, source: Source, history: History) -> Scd2Snapshot:
         """Return the facts of a spec."""
         spec, times, guards = source.spec, history.times, Guards.of(source)
         newest = apply("GREATEST", [f"t.{times.start}", times.until()])
         newest = f"MAX({newest})" + (f" FILTER (WHERE {guards.scope})" if guards.scope else "")
         stored = f"TO_JSON(STRUCT({TAKEN_AT} AS taken_at, {newest} AS stored))"
         return cls(
-            target=source.now,
-            rows=rows,
-            keys=source.key_names,
-            fields=source.fields,
+            source=source,
             history=history,
             guards=guards,
-            own_time=spec.source.effective_at is not None,
-            keeps=spec.unchanged == "keep",
-            closes_missing=spec.deletes in {"close", "mark"},
             late=spec.late,
-            reached=source.reached,
             # The action of a version that is open again depends on the one before it.
             reachable=source.beside_reached(*([] if spec.history.action else [times.reachable(source.bound)])),
-            in_partitions=source.in_partitions,
             conflict=refuse_conflict(spec, "key", []),
             older=refusal(spec, "taken_at", "the snapshot is older than what is stored", [stored]),
             newest=newest,
@@ -84,19 +65,19 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
         optional = (
             ("ranked", bool(self.rows.sequence)),
             ("snapshot", True),
-            ("reached", self.reached is not None),
+            ("reached", self.source.reached is not None),
             ("stored", True),
-            ("newest", self.own_time),
+            ("newest", self.source.has_time),
             ("joined", True),
-            ("met", self.own_time),
+            ("met", self.source.has_time),
             ("given", self.ignores_nulls),
             ("compared", self.compares_first),
             ("decided", True),
             ("counted", self.limits_deletes),
             ("versions", True),
             ("kept", self.keeps_compared or self.marks_missing),
-            ("lives", self.fills),
-            ("filled", self.fills),
+            ("lives", self.source.fills),
+            ("filled", self.source.fills),
             ("staged", self.labelled),
         )
         return tuple(name for name, wanted in optional if wanted)
@@ -112,16 +93,16 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
         found = (
             (STATE, True),
             (REST, bool(self.state.untracked)),
-            ("_scd_at", self.own_time),
+            ("_scd_at", self.source.has_time),
             ("_scd_given", self.keeps_sequence),
             ("_scd_gone", self.closes_missing),
             ("_scd_stored", True),
-            ("_scd_withdrawn", self.own_time),
+            ("_scd_withdrawn", self.source.has_time),
             ("_scd_prior", self.has_prior),
-            ("_scd_continues", self.action is not None and not self.own_time),
+            ("_scd_continues", self.action is not None and not self.source.has_time),
             ("_scd_known", given and self.learns),
             ("_scd_before", given and self.learns and self.folds),
-            ("_scd_fills", given and self.fills),
+            ("_scd_fills", given and self.source.fills),
         )
         return (*self.keys, *(name for name, wanted in found if wanted and name not in besides))
 
@@ -129,39 +110,42 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
     def corrects_values(self) -> bool:
         """Whether a stored version may get other values; if not, only its end changes."""
         untracked = any(not field.tracked for field in self.values)
-        return untracked or self.own_time or self.fills or self.inferred is not None
+        return untracked or self.source.has_time or self.source.fills or self.inferred is not None
 
     @property
     def folds(self) -> bool:
         """Whether a corrected version may become equal to the one before it, and is then folded into that one."""
-        return self.own_time and not self.keeps and bool(self.history.tracked)
+        return self.source.has_time and not self.keeps and bool(self.history.tracked)
 
     @property
     def has_prior(self) -> bool:
         """Whether the version before the one that a row meets is read, too."""
-        return self.folds or (self.own_time and self.action is not None)
+        return self.folds or (self.source.has_time and self.action is not None)
 
     @property
     def knows_closed(self) -> bool:
         """Whether a step knows versions that have ended."""
-        return self.own_time or self.action is not None
+        return self.source.has_time or self.action is not None
 
     @property
     def reopens(self) -> bool:
         """Whether only the end of a version may be written without closing it: the one after it is withdrawn."""
         others = self.sequence or self.keeps or self.compares_first or self.late == "ignore"
         ends = self.closes_missing and (self.marks or self.guards.scope)
-        return self.action is not None or (self.own_time and bool(others or ends))
+        return self.action is not None or (self.source.has_time and bool(others or ends))
 
     @property
     def content(self) -> tuple[str, ...]:
         """Return what two unordered rows of a key may not differ in, by the columns of the table."""
-        return (*(field.comparable for field in self.values), *(["_scd_at"] if self.own_time else [])) or self.keys
+        return (
+            *(field.comparable for field in self.values),
+            *self.source.own_time,
+        ) or self.keys
 
     @property
     def compared(self) -> tuple[str, ...]:
         """Return the same by the state."""
-        return (*self.state.comparable(), *(["_scd_at"] if self.own_time else []))
+        return (*self.state.comparable(), *self.source.own_time)
 
     @property
     def order(self) -> str:
@@ -171,7 +155,7 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
     @property
     def at(self) -> str:
         """Return when a row of the extract takes effect."""
-        return "_scd_at" if self.own_time else "_scd_taken_at"
+        return "_scd_at" if self.source.has_time else "_scd_taken_at"
 
     @property
     def is_live(self) -> str:
@@ -181,7 +165,7 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
     @property
     def happens(self) -> str:
         """Return the condition that something happens to a version of a key."""
-        return "SIZE(_scd_actions) > 0" + (" OR _scd_withdrawn IS NOT NULL" if self.own_time else "")
+        return "SIZE(_scd_actions) > 0" + (" OR _scd_withdrawn IS NOT NULL" if self.source.has_time else "")
 
     @property
     def known(self) -> str:
@@ -201,7 +185,7 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
     @property
     def others_same(self) -> tuple[str, ...]:
         """Return the conditions that nothing else changes, so that such a row has nothing to write."""
-        known = ("NOT _scd_fills",) if self.fills else ()
+        known = ("NOT _scd_fills",) if self.source.fills else ()
         if any(field.compare for field in self.filled):  # it may see no change in a value that becomes known
             now, was = (
                 struct(field.state_of(of + self.state.place(field.name)) for field in self.filled)
@@ -232,7 +216,7 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
     def compares_first(self) -> bool:
         """Whether several conditions ask how a row compares with the stored version."""
         several = bool(self.others_same or self.sequence or self.marks)
-        return self.keeps_compared or (self.own_time and several)
+        return self.keeps_compared or (self.source.has_time and several)
 
     @property
     def keeps_sequence(self) -> bool:
@@ -242,7 +226,7 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
     @property
     def reads_sequence(self) -> bool:
         """Whether the stored sequence is compared with that of a row, or kept."""
-        return self.sequence is not None and (self.own_time or bool(self.rows.sequence))
+        return self.sequence is not None and (self.source.has_time or bool(self.rows.sequence))
 
     @property
     def filled(self) -> tuple[Field, ...]:
@@ -271,9 +255,9 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
             *((name, True) for name in ("_scd_action", "_scd_start", "_scd_next", "_scd_stored")),
             ("_scd_gone", self.closes_missing),
             ("_scd_prior", self.has_prior),
-            ("_scd_continues", self.action is not None and not self.own_time),
+            ("_scd_continues", self.action is not None and not self.source.has_time),
             ("_scd_sequence", self.keeps_sequence),
-            ("_scd_fills", self.fills),
+            ("_scd_fills", self.source.fills),
         )
         return (*self.keys, *(name for name, wanted in found if wanted))
 
@@ -281,7 +265,7 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
         """Return the columns of a stored version (``t``) as the steps name them; ``values`` are those of the state."""
         times = self.history.times
         until = times.until()
-        if self.own_time:
+        if self.source.has_time:
             until = f"NULLIF({until}, LAG(t.{times.start}) OVER newest_first)"
         found = (
             (f"t.{times.start} AS _scd_from", True),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from scdgen.facts.base import Facts, values_of
-from scdgen.facts.columns import Field, names_of
+from scdgen.facts.built import Source
+from scdgen.facts.columns import Field
 from scdgen.facts.history import History
 from scdgen.facts.row_rules import Rows
 from scdgen.facts.state import State
@@ -15,23 +16,32 @@ from scdgen.facts.state import State
 class VersionSteps(Facts):
     """What the steps of scd2 share: the rows, the columns and the history."""
 
-    target: str
-    """What stored versions are read from: the table, or its rows of now."""
-    rows: Rows
-    """The rows of the source."""
-    keys: tuple[str, ...]
-    """The quoted names of the keys."""
-    fields: tuple[Field, ...]
-    """The columns that come from a source row."""
+    source: Source
+    """The rows of the source, their columns, and the table."""
     history: History
     """The columns of the history, and their values."""
     labelled: bool = field(default=False, kw_only=True)
     """Whether the last step also says what happens to each version, for a plan."""
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Return the columns that come from a source row."""
-        return tuple(names_of(self.fields))
+    def keys(self) -> tuple[str, ...]:
+        """Return the quoted names of the keys."""
+        return self.source.key_names
+
+    @property
+    def rows(self) -> Rows:
+        """Return the rows of the source."""
+        return self.source.rows
+
+    @property
+    def keeps(self) -> bool:
+        """Whether every change is a version (``unchanged: keep``)."""
+        return self.source.spec.unchanged == "keep"
+
+    @property
+    def closes_missing(self) -> bool:
+        """Whether a key that is missing from an extract is closed, or a gap between two rows is a delete."""
+        return self.source.spec.deletes != "ignore"
 
     @property
     def action(self) -> str | None:
@@ -61,7 +71,7 @@ class VersionSteps(Facts):
     @property
     def values(self) -> tuple[Field, ...]:
         """Return the columns that are not keys."""
-        return values_of(self.fields)
+        return values_of(self.source.fields)
 
     @property
     def state(self) -> State:
@@ -94,9 +104,4 @@ class VersionSteps(Facts):
     @property
     def with_compare(self) -> tuple[Field, ...]:
         """Return the columns of which an expression, not the value itself, shows whether they change."""
-        return tuple(field for field in self.fields if field.compare is not None)
-
-    @property
-    def fills(self) -> bool:
-        """Whether a first known value is written into earlier versions."""
-        return any(field.nulls == "fill" for field in self.fields)
+        return tuple(field for field in self.source.fields if field.compare is not None)

@@ -8,7 +8,6 @@ from scdgen.facts.base import refuse_rows
 from scdgen.facts.built import Source
 from scdgen.facts.columns import struct
 from scdgen.facts.history import History
-from scdgen.facts.row_rules import Rows
 from scdgen.patterns.scd2_steps import VersionSteps
 
 
@@ -16,12 +15,6 @@ from scdgen.patterns.scd2_steps import VersionSteps
 class Scd2Versions(VersionSteps, template="scd2/versions/steps.sql.j2"):
     """The steps from whole histories to the versions to write."""
 
-    closes_missing: bool
-    """Whether a gap between two rows is a delete; if not, the version before it lasts until the next one."""
-    keeps: bool
-    """Whether every row is a version (``unchanged: keep``)."""
-    in_partitions: tuple[str, ...]
-    """The conditions that exclude the partitions of other keys."""
     conflict: str
     """The refusal of rows of one key and time that differ."""
     overlap: str | None
@@ -30,21 +23,15 @@ class Scd2Versions(VersionSteps, template="scd2/versions/steps.sql.j2"):
     """Whether it also says which keys are known and live, to count what happens to them."""
 
     @classmethod
-    def of(cls, source: Source, rows: Rows, history: History) -> Scd2Versions:
+    def of(cls, source: Source, history: History) -> Scd2Versions:
         """Return the facts of a spec."""
         spec = source.spec
         overlap = refuse_rows(spec, "overlap", "a version begins before the one before it has ended", ["_scd_at"])
         return cls(
-            target=source.now,
-            rows=rows,
-            keys=source.key_names,
-            fields=source.fields,
+            source=source,
             history=history,
-            closes_missing=spec.deletes != "ignore",
-            keeps=spec.unchanged == "keep",
-            in_partitions=source.in_partitions,
             conflict=refuse_rows(spec, "conflict", "two different rows of one key and time", ["_scd_at"]),
-            overlap=None if rows.join else overlap,
+            overlap=None if source.rows.join else overlap,
         )
 
     @property
@@ -80,7 +67,7 @@ class Scd2Versions(VersionSteps, template="scd2/versions/steps.sql.j2"):
     @property
     def content(self) -> tuple[str, ...]:
         """Return what two rows of one key and start may not differ in, by the columns of the table."""
-        return (*(field.named for field in self.fields if not field.is_key), "_scd_until")
+        return (*(field.named for field in self.source.fields if not field.is_key), "_scd_until")
 
     @property
     def compared(self) -> tuple[str, ...]:

@@ -168,7 +168,7 @@ class Runner:
         own, bare = self._on_session_of(source), undated(spec)
         with prepare(own._engine, bare, source, params) as prepared, table_zone(own._engine, spec):
             bound, table = prepared.compiled.spec, TargetTable(own.spark, spec)
-            query, view = dates_query(spec, bound), Source.of(bound).rows.view
+            query, view = dates_query(spec, bound), Source(bound).rows.view
             with own._engine.ready(bound, prepared.rows):
                 for variable in param_variables(bound):
                     own._engine.declare(variable)

@@ -75,7 +75,7 @@ def all_files(spark: SparkSession, table: str) -> dict[Path, int]:
 def opened_files(spark: SparkSession, spec: Spec, bound: str) -> dict[Path, int]:
     """List the data files that Delta does not skip in a MERGE whose earliest change is at ``bound``: path -> bytes."""
     versions, times = spark.table(spec.target).alias("t"), Times(spec)
-    reached = Reached.of(Source.of(spec), spec.target, bound)
+    reached = Reached.of(Source(spec), spec.target, bound)
     if reached is None:
         versions = versions.where(times.reachable(bound))
         return _sizes(versions.where(f"t.{spec.recorded.to} IS NULL") if spec.recorded else versions)

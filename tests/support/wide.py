@@ -158,7 +158,7 @@ def find_queries(spark: SparkSession, spec: Spec) -> Iterator[tuple[str, str]]:
     yield "Runner.plan", text(queries.plan_rows(spec))
     yield "scdgen plan", text(queries.plan_sample(spec, 5))
     yield "one key of plan.sql's view", "SELECT * FROM _scd_plan WHERE id = 1"
-    if lean := pattern_of(spec).counts(Source.of(spec)):
+    if lean := pattern_of(spec).counts(Source(spec)):
         yield "scdgen run: counts", text(lean)
     if counted := queries.source_counts(spec, wanted=True):
         yield "count of the source", text(counted)

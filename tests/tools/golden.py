@@ -85,7 +85,7 @@ def texts(spec: Spec) -> dict[str, str]:
         column for column in columns if (name := unquote(column.name)) in spec.columns and name not in spec.keys
     )
     queries: dict[str, Facts | None] = {
-        "counts.sql": pattern_of(spec).counts(Source.of(spec)),
+        "counts.sql": pattern_of(spec).counts(Source(spec)),
         "show.sql": versions_query(spec, {spec.keys[0]: 1}, None, True),
         "show_as_of.sql": versions_query(spec, {}, "2024-01-01", False, True) if spec.pattern == "scd2" else None,
         "diff_times.sql": diff_times_query(spec, {}, "2024-01-01", "2024-02-01") if spec.pattern == "scd2" else None,

@@ -36,7 +36,7 @@ def test_update_sets_each_column_that_can_change(feed: str) -> None:
     assert options == set(History.model_fields) - {"type", "open_end", "gap", "recorded"}, (
         "switch on each history column in SPEC"
     )
-    merge = Scd2().merge(Source.of(spec))
+    merge = Scd2().merge(Source(spec))
     texts = merge.staging.history.written("START", "NEXT", "ACTION", "DELETED")
     values = {name: text for text, _, name in (text.rpartition(" AS ") for text in texts)}
     assert set(values) == {"year", "sk", "starts", "ends", "open", "hash", "did", "gone", "lsn"}
@@ -53,7 +53,7 @@ def test_update_sets_each_column_that_can_change(feed: str) -> None:
 @pytest.mark.parametrize("feed", FEEDS)
 def test_first_change_of_an_inferred_member_can_move_its_start(feed: str) -> None:
     members = "members: {inferred: {fact: crm.f, keys: {id: id}, at: at, flag: guessed}}\n"
-    merge = Scd2().merge(Source.of(load_spec_text(SPEC.replace("FEED", FEEDS[feed]) + members)))
+    merge = Scd2().merge(Source(load_spec_text(SPEC.replace("FEED", FEEDS[feed]) + members)))
     moved = {"year", "sk", "starts"} & set(merge.updated)
     assert moved == (set() if feed == "versions" else {"year", "sk", "starts"}), "a history replaces the member"
     assert "guessed" in merge.updated

@@ -26,7 +26,7 @@ COMPILER = Compiler()
 
 def table_of(spec: Spec) -> Stored:
     """The table that create.sql makes, read from its text, with the types that Spark's schema has."""
-    text = COMPILER.render(Create.of(Source.of(spec), pattern_of(spec).columns(spec)))
+    text = COMPILER.render(Create.of(Source(spec), pattern_of(spec).columns(spec)))
     parsed = sqlglot.parse(text, dialect="databricks")
     (create,) = (found for found in parsed if found is not None and found.find(exp.Schema))
     columns = [

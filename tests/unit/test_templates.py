@@ -148,6 +148,8 @@ def attribute(kind: type, name: str) -> Any:
     if name in hints:
         return hints[name]
     found = getattr(kind, name, None)
+    if isinstance(found, functools.cached_property):
+        return typing.get_type_hints(found.func).get("return")
     if isinstance(found, property):
         return typing.get_type_hints(found.fget).get("return")
     return found
@@ -344,7 +346,7 @@ def test_built_in_check_names_are_reserved() -> None:
             specs.append(load(text))
     for spec in specs:
         used.setdefault(spec.pattern, set()).update(
-            check.name for check in pattern_of(spec).checks(Source.of(spec)).built_in
+            check.name for check in pattern_of(spec).checks(Source(spec)).built_in
         )
     assert used == {name: set(options_of(name).check_names) for name in used} and len(used) > 1
 

@@ -117,7 +117,7 @@ def test_every_branch_and_option_is_taken_on_spark() -> None:
             render(spec)
             check_all(spec, compiler)
             check_script(spec, compiler)
-            for facts in (pattern_of(spec).counts(Source.of(spec)), source_counts(spec, wanted=True)):
+            for facts in (pattern_of(spec).counts(Source(spec)), source_counts(spec, wanted=True)):
                 if facts:
                     compiler.render(facts)
     left = {branch: branch.partition(":")[0] for branch in known - taken}
