@@ -33,8 +33,7 @@ from scdgen.files.read import read_columns
 from scdgen.model.bind import bind
 from scdgen.model.graph import find_table_names, find_written_names, full_name
 from scdgen.model.load import Lines, load_spec, load_spec_text
-from scdgen.model.option import sql_texts
-from scdgen.model.rules import Location
+from scdgen.model.option import Location, sql_texts
 from scdgen.model.spec import Spec
 from scdgen.paths import read_text
 from scdgen.patterns.pattern import pattern_of

@@ -54,7 +54,7 @@ def steps(specs: Sequence[Spec], infer: bool = False) -> list[Step]:
     Raises :class:`SpecError` if specs read each other in a circle, or if a name could be the table of two specs.
     A spec may read its own target, as a watermark does.
     """
-    writers = _writers(specs)
+    writers = [(full_name(parts), spec) for spec in specs for parts in find_written_names(spec)]
     found = [Step(spec, _reads(spec, writers, infer)) for spec in specs]
     place = {spec.target: index for index, spec in enumerate(specs)}
     sorter = graphlib.TopologicalSorter(
@@ -63,7 +63,7 @@ def steps(specs: Sequence[Spec], infer: bool = False) -> list[Step]:
     try:
         sorter.prepare()
     except graphlib.CycleError as error:
-        raise _circle([specs[index] for index in _from_first(error.args[1])]) from error
+        raise _circle(specs, error.args[1]) from error
     ready: list[int] = []
     done: list[Step] = []
     while sorter.is_active():
@@ -83,9 +83,7 @@ def find_table_names(specs: Iterable[Spec]) -> Iterator[Name]:
         for found in sql_texts(spec):
             if found.option.file != "merge.sql":
                 yield from _named_in(found.fragment)
-        for lookup in spec.lookups.values():
-            if lookup.fact is not None:
-                yield sql.split_name(lookup.fact)
+        yield from (sql.split_name(lookup.fact) for lookup in spec.lookups.values() if lookup.fact is not None)
         yield from find_fact_names(spec)
 
 
@@ -137,10 +135,6 @@ def full_name(parts: Name) -> Name:
     return lower if len(lower) > 1 else ("default", *lower)
 
 
-def _writers(specs: Iterable[Spec]) -> list[tuple[Name, Spec]]:
-    return [(full_name(parts), spec) for spec in specs for parts in find_written_names(spec)]
-
-
 def _reads(spec: Spec, writers: Sequence[tuple[Name, Spec]], infer: bool) -> tuple[Read, ...]:
     found = _reads_of_feed(spec, writers, infer)
     for feed in spec.feeds:
@@ -172,14 +166,10 @@ def find_writer(spec: Spec, name: Name, parts: Name, writers: Sequence[tuple[Nam
     return same[0][1] if same else None
 
 
-def _from_first(circle: Sequence[int]) -> list[int]:
-    """Rotate a circle, whose first index is repeated at its end, to start at the spec that was given first."""
-    start = circle.index(min(circle))
-    turned = [*circle[start:-1], *circle[:start]]
-    return [*turned, turned[0]]
-
-
-def _circle(specs: Sequence[Spec]) -> SpecError:
-    path = " -> ".join([f"{spec.target} ({spec.origin})" for spec in specs[:-1]] + [specs[-1].target])
+def _circle(specs: Sequence[Spec], circle: Sequence[int]) -> SpecError:
+    """Return the error of specs in a circle, whose first index is repeated at its end."""
+    start = circle.index(min(circle))  # begin with the spec that was given first
+    turned = [specs[index] for index in (*circle[start:-1], *circle[:start])]
+    path = " -> ".join([*(f"{spec.target} ({spec.origin})" for spec in turned), turned[0].target])
     message = f"the specs read one another in a circle, so that none can be first: {path}; take out one of the reads"
-    return SpecError([Problem(specs[0].origin, 0, 0, message)])
+    return SpecError([Problem(turned[0].origin, 0, 0, message)])

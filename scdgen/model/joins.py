@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from scdgen import sql
 from scdgen.model.graph import find_writer, full_name
-from scdgen.model.rules import Location
+from scdgen.model.option import Location
 from scdgen.model.spec import JoinedTable, Spec
 from scdgen.sql.literal import value_text
 

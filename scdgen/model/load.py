@@ -22,9 +22,9 @@ from scdgen.model import defaults
 from scdgen.model.defaults import Layer
 from scdgen.model.joins import fill_in
 from scdgen.model.nodes import CheckedComposer, CheckedConstructor, RefusedError
-from scdgen.model.option import find_model
+from scdgen.model.option import Location, find_model
 from scdgen.model.registry import pattern_names
-from scdgen.model.rules import Location, find_inapplicable, place_of_feed, rule_problems
+from scdgen.model.rules import find_inapplicable, place_of_feed, rule_problems
 from scdgen.model.spec import ShortForm, Source, Spec
 from scdgen.paths import read_text
 

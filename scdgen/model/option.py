@@ -159,14 +159,7 @@ class _Field(NamedTuple):
 @functools.cache
 def _fields(model: type[BaseModel]) -> tuple[_Field, ...]:
     return tuple(
-        _Field(
-            name=name,
-            key=field.alias or name,
-            option=option_of(field),
-            sql=find_sql(field),
-            nests=nested is not None,
-            has_many=has_many,
-        )
+        _Field(name, field.alias or name, option_of(field), find_sql(field), nested is not None, has_many)
         for name, field in model.model_fields.items()
         for nested, has_many in [find_model(field.annotation)]
     )

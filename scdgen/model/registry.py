@@ -17,10 +17,9 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import ClassVar
 
-from scdgen.model.option import Need, Option
+from scdgen.model.option import Location, Need, Option
 
 GROUP = "scdgen.patterns"
-Location = tuple[int | str, ...]
 Found = Iterator[tuple[Location, str]]
 # Table properties with what the stored rows depend on: a run compares them to see whether the spec has changed.
 PREFIX = "scdgen."

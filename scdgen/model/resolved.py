@@ -85,14 +85,9 @@ def _take_out(found: dict[str, Any], place: Location) -> None:
 
 
 def from_json(text: str) -> Spec | None:
-    """Read ``spec.json``; ``None`` if the text is not a valid spec.
-
-    A version before ``table.layout`` wrote it without that option, and created the table without a layout.
-    """
+    """Read ``spec.json``; ``None`` if the text is not a valid spec."""
     try:
         spec = Spec.model_validate_json(text)
     except ValidationError:
         return None
-    if "layout" not in spec.table.model_fields_set and spec.keeps_history and not spec.table.is_laid_out:
-        spec = spec.model_copy(update={"table": spec.table.model_copy(update={"layout": "none"})})
     return None if rule_problems(spec) else spec.for_feed()

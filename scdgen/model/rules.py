@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from scdgen import sql
 from scdgen.errors import nearest, set_for_one_name
-from scdgen.model.option import Rows, sql_texts, walk
+from scdgen.model.option import Location, Rows, sql_texts, walk
 from scdgen.model.pattern import rules_of
-from scdgen.model.registry import PREFIX, options_of, pattern_names
+from scdgen.model.registry import PREFIX, Found, options_of, pattern_names
 from scdgen.model.spec import (
+    MOST_CLUSTERED,
     QUERY,
     RESERVED_PREFIX,
     STATISTICS,
@@ -25,9 +26,6 @@ from scdgen.sql.expression import find_paths, is_path
 from scdgen.sql.literal import find_form, length_of, value_text
 from scdgen.sql.types import NESTED
 from scdgen.sql.volatile import is_clock
-
-Location = tuple[int | str, ...]
-Found = Iterator[tuple[Location, str]]
 
 # Names of the steps (CTEs) of the generated SQL; they would hide a table with a name of one part.
 STEPS = {
@@ -54,6 +52,12 @@ def rule_problems(spec: Spec) -> list[tuple[Location, str]]:
         named = len(names) < len(spec.sources) and place[0] != "sources"
         found.append((place, f"{message} (feed {', '.join(names)})" if named else message))
     return found
+
+
+def _instead(name: str, known: Iterable[str], what: str = "the columns are") -> str:
+    """Return what to write instead of an unknown name: the most similar one of those that are known, or any."""
+    listed = list(known)
+    return nearest(name, listed) or f"; {what} {', '.join(listed)}"
 
 
 def place_of_feed(place: Location, feed: str) -> Location:
@@ -85,7 +89,7 @@ def _feeds(spec: Spec) -> Found:
         if isinstance(options.from_, dict):
             for name in options.from_:
                 if name not in spec.sources:
-                    hint = nearest(name, spec.sources) or f"; the feeds are {', '.join(spec.sources)}"
+                    hint = _instead(name, spec.sources, "the feeds are")
                     yield (*place, name), f"from: '{name}' is not a feed of sources{hint}"
             if missing := [name for name in spec.sources if name not in options.from_]:
                 what = f"has no expression for {', '.join(missing)}; write one for each feed"
@@ -109,10 +113,11 @@ def _source(spec: Spec) -> Found:
     if source.path is not None and source.format is None:
         yield ("source", "path"), "path: has no format; add 'format:' (csv, json, parquet, delta)"
     if source.effective_at is None and not source.join and rules_of(spec).needs_time(spec):
-        yield (
-            ("source",),
-            f"source: {spec.pattern} {source.feed} need 'effective_at:'; write the time at which a row became true",
-        )
+        what = f"{spec.pattern} {source.feed} need 'effective_at:'; write the time at which a row became true"
+        yield ("source",), f"source: {what}"
+    if spec.reads_versions and spec.rules.accepts("versions") and source.effective_until is None and not source.join:
+        what = "feed: versions needs 'effective_until:'; write the time at which a row ends, NULL while open"
+        yield ("source",), f"source: {what}"
     if source.table and _folded(source.table) == _folded(spec.target):
         yield ("source", "table"), "table: is the target itself, which cannot be merged into itself; name another table"
     # Without a schema, the name of a step would be taken for the step.
@@ -175,12 +180,9 @@ def _refused(spec: Spec) -> Found:
 
 def _snapshot(spec: Spec) -> Found:
     if spec.snapshot and spec.snapshot.scope:
-        known = {name.lower() for name in _all_columns(spec)}
-        for name in sorted(sql.expression(spec.snapshot.scope).columns - known):
-            names = _all_columns(spec)
-            hint = nearest(name, names) or f"; the columns are {', '.join(names)}"
-            message = f"scope: '{name}' is not a column of the target{hint}"
-            yield ("snapshot", "scope"), message
+        names = _all_columns(spec)
+        for name in sorted(sql.expression(spec.snapshot.scope).columns - {name.lower() for name in names}):
+            yield ("snapshot", "scope"), f"scope: '{name}' is not a column of the target{_instead(name, names)}"
     if spec.snapshot and spec.snapshot.each is not None and spec.reads_snapshot:
         yield from _each(spec, spec.snapshot)
 
@@ -191,21 +193,12 @@ def _each(spec: Spec, snapshot: Snapshot) -> Found:
         yield ("snapshot", "taken_at"), "taken_at: not with each, which gives the time of each snapshot; remove one"
     kind = spec.history.type.upper() if spec.keeps_history else "TIMESTAMP"
     if (param := spec.params[TAKEN]).type != kind or param.default is not None:
-        yield (
-            ("params", TAKEN),
-            f"'{TAKEN}' is the param of snapshot.each, a {kind} without default; name yours otherwise",
-        )
+        what = f"is the param of snapshot.each, a {kind} without default"
+        yield ("params", TAKEN), f"'{TAKEN}' {what}; name yours otherwise"
     if snapshot.scope is not None and sql.expression(snapshot.scope).params:
         yield place, "each: not with a scope that reads a param: the table keeps one list of dates; remove one of them"
     if spec.stream is not None:
         yield place, "each: not with stream, where a micro-batch has only a part of a snapshot; remove one of them"
-
-
-def _versions(spec: Spec) -> Found:
-    source = spec.source
-    if spec.reads_versions and spec.rules.accepts("versions") and source.effective_until is None and not source.join:
-        what = "feed: versions needs 'effective_until:'; write the time at which a row ends, NULL while open"
-        yield ("source",), f"source: {what}"
 
 
 def _join(spec: Spec) -> Found:
@@ -278,7 +271,7 @@ def _pointers(spec: Spec, alias: str, joined: JoinedTable) -> Found:
         elif not names or any(len(parts) == 1 for parts in names):
             yield where, f"{column}: names no table before it; write for example {before[-1]}.{column}"
         elif unknown := [parts[0] for parts in names if parts[0] not in known]:
-            hint = nearest(unknown[0], before) or f"; those are {', '.join(before)}"
+            hint = _instead(unknown[0], before, "those are")
             yield where, f"{column}: '{unknown[0]}' is not an alias of a table before it{hint}"
     if len(children) > 1 and known.issuperset(children):
         yield (*place, "on"), f"on: reads {' and '.join(children)}; write it over columns of one table before it"
@@ -288,7 +281,7 @@ def _joined_columns(spec: Spec) -> Found:
     """Yield columns and conditions that do not name their table by its alias."""
     join = spec.source.join
     (first, keyed), *_ = join.items()
-    known, listed, derived = {alias.lower() for alias in join}, ", ".join(join), spec.derived
+    known, derived = {alias.lower() for alias in join}, spec.derived
     # Require the keys to be those of the first table, and collect the other texts.
     texts: list[tuple[Location, str]] = [(("source", "where"), spec.source.where)] if spec.source.where else []
     for name, column in spec.columns.items():
@@ -313,7 +306,7 @@ def _joined_columns(spec: Spec) -> Found:
             if len(parts) == 1:
                 yield where, f"{where[-1]}: '{parts[0]}' has no alias; write for example {first}.{parts[0]}"
             elif parts[0] not in {*known, "session"}:
-                hint = nearest(parts[0], join) or f"; the aliases are {listed}"
+                hint = _instead(parts[0], join, "the aliases are")
                 yield where, f"{where[-1]}: '{parts[0]}' is not an alias of source.join{hint}"
 
 
@@ -355,22 +348,18 @@ def _keys(spec: Spec) -> Found:
         column = spec.columns.get(key)
         if key in spec.keys[:index]:
             yield place, f"keys: '{key}' is named twice; keep one"
-        if column is None and not spec.columns:
-            # The missing columns were reported above.
-            continue
         if column is None:
-            hint = nearest(key, spec.columns) or f"; the columns are {', '.join(spec.columns)}"
-            yield place, f"keys: '{key}' is not among the columns{hint}"
+            if spec.columns:  # of none, the mistake was reported above
+                yield place, f"keys: '{key}' is not among the columns{_instead(key, spec.columns)}"
             continue
         for given in walk(column, ("columns", key)):
             if given.option.on_key == "refused" and given.differs:
-                what = f"'{key}' is a key, which has no changes"
-                yield given.place, f"{given.name}: {what}; remove {given.name}"
+                yield given.place, f"{given.name}: '{key}' is a key, which has no changes; remove {given.name}"
         if column.type.startswith(NESTED):
             yield ("columns", key), f"'{key}' is a key of type {column.type}; write a plain type"
         if column.type.startswith("CHAR"):
-            message = f"'{key}' is a key of type {column.type}, which Spark pads with blanks; write string or varchar"
-            yield ("columns", key), message
+            what = f"is a key of type {column.type}, which Spark pads with blanks"
+            yield ("columns", key), f"'{key}' {what}; write string or varchar"
 
 
 def _columns(spec: Spec) -> Found:
@@ -388,23 +377,17 @@ def _columns(spec: Spec) -> Found:
         if isinstance(column.from_, dict):
             yield ("columns", name, "from"), "from: an expression for each feed goes with 'sources:'; write one"
     # Columns of history, of the pattern and of audit come into the same table, so all names must differ.
-    for option, name in spec.history_columns:
-        place = locate_history_column(option)
-        if name.lower() in seen:
-            message = f"{place[-1]}: '{name}' is already a column; name the history column otherwise"
-            yield place, message
-        seen.setdefault(name.lower(), name)
-    seen |= {name.lower(): name for name in rules_of(spec).added_columns(spec)}
-    for option, name in spec.recorded_columns:
-        if name.lower() in seen:
-            message = f"{option}: '{name}' is already a column; name the column of recorded otherwise"
-            yield ("history", "recorded", option), message
-        seen.setdefault(name.lower(), name)
-    for option, name in spec.audit.names():
-        if name.lower() in seen:
-            message = f"{option}: '{name}' is already a column; name the audit column otherwise"
-            yield ("audit", option), message
-        seen.setdefault(name.lower(), name)
+    of_history = [(locate_history_column(option), name, "history column") for option, name in spec.history_columns]
+    others: list[tuple[Location, str, str]] = [
+        *((("history", "recorded", option), name, "column of recorded") for option, name in spec.recorded_columns),
+        *((("audit", option), name, "audit column") for option, name in spec.audit.names()),
+    ]
+    taken = {*seen, *map(str.lower, rules_of(spec).added_columns(spec))} - {name.lower() for _, name, _ in of_history}
+    taken |= seen.keys()
+    for place, name, what in (*of_history, *others):
+        if name.lower() in taken:
+            yield place, f"{place[-1]}: '{name}' is already a column; name the {what} otherwise"
+        taken.add(name.lower())
 
 
 def _marked(spec: Spec) -> Found:
@@ -451,11 +434,9 @@ def _compare(spec: Spec) -> Found:
 def _table(spec: Spec) -> Found:
     table = spec.table
     if table.partition_by and table.cluster_by:
-        message = "cluster_by and partition_by exclude each other in Delta; keep one"
-        yield ("table", "cluster_by"), message
-    if len(table.cluster_by) > 4:
-        message = f"cluster_by: {len(table.cluster_by)} columns are more than Delta takes; name at most four"
-        yield ("table", "cluster_by"), message
+        yield ("table", "cluster_by"), "cluster_by and partition_by exclude each other in Delta; keep one"
+    if (count := len(table.cluster_by)) > MOST_CLUSTERED:
+        yield ("table", "cluster_by"), f"cluster_by: {count} columns are more than Delta takes; name at most four"
     yield from _layout(spec)
     for name in table.properties:
         if name.lower().startswith(PREFIX):
@@ -465,13 +446,11 @@ def _table(spec: Spec) -> Found:
         yield ("table", "partition_by"), "partition_by: names every column, and Delta needs one more; name fewer"
     for option in ("partition_by", "cluster_by"):
         for index, name in enumerate(getattr(table, option)):
+            place, kind = ("table", option, index), spec.columns[name].type if name in spec.columns else ""
             if name not in names:
-                hint = nearest(name, names) or f"; the columns are {', '.join(names)}"
-                message = f"{option}: '{name}' is not a column of the target{hint}"
-                yield ("table", option, index), message
-            elif name in spec.columns and spec.columns[name].type.startswith(NESTED):
-                message = f"{option}: '{name}' is {spec.columns[name].type}; choose a column of a plain type"
-                yield ("table", option, index), message
+                yield place, f"{option}: '{name}' is not a column of the target{_instead(name, names)}"
+            elif kind.startswith(NESTED):
+                yield place, f"{option}: '{name}' is {kind}; choose a column of a plain type"
 
 
 def _layout(spec: Spec) -> Found:
@@ -489,10 +468,8 @@ def _layout(spec: Spec) -> Found:
             what = f"cluster needs the minimum and maximum of {', '.join(unknown)}"
             yield place, f"layout: {what}; add {'it' if len(unknown) == 1 else 'them'} to {STATISTICS}"
     elif spec.history.is_current is None:
-        yield (
-            place,
-            "layout: split needs history.is_current, to partition by; name that column, or write layout: cluster",
-        )
+        what = "split needs history.is_current, to partition by"
+        yield place, f"layout: {what}; name that column, or write layout: cluster"
     elif not spec.flag_splits:
         what = "split partitions by history.is_current, and a partition reads '' back as NULL"
         yield place, f"layout: {what}; give that column other values, or write layout: cluster"
@@ -529,9 +506,8 @@ def _rowless(spec: Spec) -> Found:
 def _counted(spec: Spec) -> Found:
     """Yield numbers, by their names, that are cast to times."""
     stored = spec.columns.get(spec.updated_at or "")
-    kind = (
-        spec.history.type if spec.keeps_history else stored.type if stored else "timestamp" if spec.updated_at else ""
-    )
+    kind = stored.type if stored else "timestamp" if spec.updated_at else ""
+    kind = spec.history.type if spec.keeps_history else kind
     texts: list[tuple[Location, str | None, str]] = [
         (("source", name), getattr(spec.source, name), kind) for name in ("effective_at", "effective_until")
     ]
@@ -609,8 +585,7 @@ def _overlays(spec: Spec) -> Found:
             if column in spec.keys:
                 yield (*place, option), f"{option}: '{column}' is a key, which never changes; name another column"
             elif column not in spec.columns:
-                hint = nearest(column, others) or f"; the columns are {', '.join(others)}"
-                yield (*place, option), f"{option}: '{column}' is not a column of the spec{hint}"
+                yield (*place, option), f"{option}: '{column}' is not a column of the spec{_instead(column, others)}"
 
 
 def _lookups(spec: Spec) -> Found:
@@ -631,22 +606,18 @@ def _lookups(spec: Spec) -> Found:
         if lookup.before_first == "first" and lookup.version is not None:
             yield (*place, "before_first"), "before_first: goes with at, which a version: current has not; remove it"
         if lookup.known is not None and spec.recorded is None:
-            what = "needs the second axis of time; add history.recorded, or remove it"
-            yield (*place, "known"), f"known: {what}"
+            yield (*place, "known"), "known: needs the second axis of time; add history.recorded, or remove it"
         if lookup.known is not None and lookup.before_first == "first":
             what = "first does not go with known, because the first version depends on the fact; remove one"
             yield (*place, "before_first"), f"before_first: {what}"
         if set(lookup.keys) != set(spec.keys):
-            yield (
-                (*place, "keys"),
-                f"keys: must be those of the spec, {', '.join(spec.keys)}; map each to an expression",
-            )
+            keys = ", ".join(spec.keys)
+            yield (*place, "keys"), f"keys: must be those of the spec, {keys}; map each to an expression"
         if not lookup.columns:
             yield (*place, "columns"), "columns: is empty; list columns of the table"
         for name in lookup.columns:
             if name not in known:
-                hint = nearest(name, known) or f"; the columns are {', '.join(known)}"
-                yield (*place, "columns"), f"columns: '{name}' is not a column of the target{hint}"
+                yield (*place, "columns"), f"columns: '{name}' is not a column of the target{_instead(name, known)}"
         if lookup.missing == "unknown" and spec.members.unknown is None:
             yield (*place, "missing"), "missing: unknown needs the values of members.unknown; add it, or write none"
         names = [name.lower() for name in lookup.shown.values()]
@@ -671,8 +642,7 @@ def _expectations(spec: Spec) -> Found:
         if read.tables:
             yield (*place, "expect"), "expect: reads a table; write a condition over one row, or a query under checks"
         for name in sorted(read.columns - {name.lower() for name in known}):
-            hint = nearest(name, known) or f"; the columns are {', '.join(known)}"
-            yield (*place, "expect"), f"expect: '{name}' is not a column that a row gives{hint}"
+            yield (*place, "expect"), f"expect: '{name}' is not a column that a row gives{_instead(name, known)}"
     wanted = any(rule.on_violation == "quarantine" for rule in spec.expectations)
     if wanted and spec.quarantine is None:
         yield ("expectations",), "expectations: rows go to quarantine; name its table in 'quarantine:'"
@@ -680,15 +650,10 @@ def _expectations(spec: Spec) -> Found:
         if not wanted:
             yield ("quarantine",), "quarantine: no expectation has on_violation: quarantine; remove it or write one"
         parts = _folded(spec.quarantine)
-        if what := next((what for what, name in _tables(spec) if _folded(name) == parts), None):
+        views = ((f"views.{option}", name) for option, name in spec.views if name)
+        named = (*_read_tables(spec), *views, *(("a view of lookups", view) for view in spec.lookups))
+        if what := next((what for what, name in named if _folded(name) == parts), None):
             yield ("quarantine",), f"quarantine: '{spec.quarantine}' is already {what}; name another table"
-
-
-def _tables(spec: Spec) -> Iterator[tuple[str, str]]:
-    """Yield what a spec names besides its quarantine, and the name of each."""
-    yield from _read_tables(spec)
-    yield from ((f"views.{option}", name) for option, name in spec.views if name)
-    yield from (("a view of lookups", view) for view in spec.lookups)
 
 
 def _read_tables(spec: Spec) -> Iterator[tuple[str, str]]:
@@ -697,9 +662,7 @@ def _read_tables(spec: Spec) -> Iterator[tuple[str, str]]:
     if spec.source.table:
         yield "the source", spec.source.table
     yield from (("a table of source.join", joined.table) for joined in spec.source.join.values())
-    for lookup in spec.lookups.values():
-        if lookup.fact:
-            yield "a table of lookups", lookup.fact
+    yield from (("a table of lookups", lookup.fact) for lookup in spec.lookups.values() if lookup.fact)
     if spec.members.inferred:
         yield "the table of members.inferred", spec.members.inferred.fact
 
@@ -724,8 +687,7 @@ def _members(spec: Spec) -> Found:
                 yield ("columns", name, "nullable"), message
         for found in sql_texts(spec):
             if found.option.file == "infer.sql" and found.fragment.params:
-                what = "reads a param, which infer.sql does not set; write the value"
-                yield found.place, f"{found.name}: {what}"
+                yield found.place, f"{found.name}: reads a param, which infer.sql does not set; write the value"
 
 
 def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
@@ -737,8 +699,7 @@ def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
     for name, value in unknown.items():
         column = spec.columns.get(name)
         if column is None:
-            hint = nearest(name, spec.columns) or f"; the columns are {', '.join(spec.columns)}"
-            yield (*place, name), f"unknown: '{name}' is not a column of the spec{hint}"
+            yield (*place, name), f"unknown: '{name}' is not a column of the spec{_instead(name, spec.columns)}"
         elif value is None:
             continue
         elif value_text(value) == "" and spec.loses_empty_text(name):
@@ -755,7 +716,7 @@ def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
 
 
 RULES: tuple[Callable[[Spec], Found], ...] = (
-    _source, _schema, _refused, _snapshot, _versions, _join, _pattern, _keys, _columns, _marked, _recorded, _compare,
+    _source, _schema, _refused, _snapshot, _join, _pattern, _keys, _columns, _marked, _recorded, _compare,
     _table, _params, _rowless, _counted, _dates, _volatile, _names, _overlays, _lookups, _expectations, _members,
 )  # fmt: skip
 

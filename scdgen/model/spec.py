@@ -41,9 +41,7 @@ TYPE_FORMAT = "spark-type"  # in the JSON Schema, where one definition replaces 
 CLOCK = "current_timestamp()"
 QUERY = "source_query"  # the step of the generated SQL that is `source.query`
 TAKEN = "taken_at"  # the param that `snapshot.each` declares: the date of one snapshot
-STATISTICS = (
-    "delta.dataSkippingStatsColumns"  # the property that lists the columns whose minimum and maximum Delta keeps
-)
+STATISTICS = "delta.dataSkippingStatsColumns"  # the property: columns whose minimum and maximum Delta keeps
 MOST_CLUSTERED = 4  # columns that Delta clusters a table by
 UNCLUSTERED = (*NESTED, "BINARY", "BOOLEAN")  # types of which Delta keeps no minimum and maximum
 DEFAULT_PROPERTIES = {"delta.enableDeletionVectors": "true"}  # of the table, unless table.properties says otherwise
@@ -167,10 +165,11 @@ Place = Annotated[Text, AfterValidator(sql.no_variable)]
 Scalar = Annotated[str | int | bool | None, BeforeValidator(_plain)]
 Value = Annotated[str | int | float | bool | None, BeforeValidator(_plain)]
 Properties = dict[Text, Annotated[Text, BeforeValidator(_as_text), WithJsonSchema(_VALUE)]]
-FeedName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")]
+Word = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")]
+Gap = Annotated[str | int | None, BeforeValidator(_plain)]
 # The tags are the names that pydantic gives to the members of other unions, in the places of errors.
 OneOrEach = Annotated[
-    Annotated[Expression, Tag("str")] | Annotated[dict[FeedName, Expression], Tag("dict")], Discriminator(_one_or_each)
+    Annotated[Expression, Tag("str")] | Annotated[dict[Word, Expression], Tag("dict")], Discriminator(_one_or_each)
 ]
 
 
@@ -206,10 +205,7 @@ class JoinedTable(Model):
         default=None, description="When a version ends."
     )
     open_end: Scalar = Field(default=None, description="The end of an open version.")
-    gap: Annotated[str | int | None, BeforeValidator(_plain)] = Field(
-        default=None,
-        description="null: an end is the next start; else how much earlier it is.",
-    )
+    gap: Gap = Field(default=None, description="null: an end is the next start; else how much earlier it is.")
     where: Annotated[Expression | None, Option(over=Rows.JOINED)] = Field(
         default=None, description="Which rows of the table to read."
     )
@@ -242,8 +238,7 @@ class Source(Model):
         default=None, description="A SELECT to read."
     )
     path: Place | None = Field(
-        default=None,
-        description="A file or folder to read, relative to the working folder; requires `format`.",
+        default=None, description="A file or folder to read, relative to the working folder; requires `format`."
     )
     format: Annotated[Literal["csv", "json", "parquet", "delta"] | None, _OF_PATH] = Field(
         default=None, description="The format of the files at `path`."
@@ -304,8 +299,7 @@ class Source(Model):
         "or the open end while it is open.",
     )
     sequence_by: Annotated[
-        Expressions,
-        Option(over=Rows.SOURCE, refused=(not_with("versions", "every row is a version; remove it"),)),
+        Expressions, Option(over=Rows.SOURCE, refused=(not_with("versions", "every row is a version; remove it"),))
     ] = Field(default=(), description="Breaks ties between rows with the same key and time: the greatest value wins.")
     delete_when: Annotated[
         Expression | None,
@@ -326,10 +320,7 @@ class Source(Model):
             refused=(not_with("snapshot", "a missing key is the delete; remove it"),),
             in_json="if_set",
         ),
-    ] = Field(
-        default=None,
-        description="scd1 changes: which rows truncate the table; they need no key.",
-    )
+    ] = Field(default=None, description="scd1 changes: which rows truncate the table; they need no key.")
     sets: Annotated[
         Expression | None,
         Option(
@@ -379,23 +370,16 @@ class Column(ShortForm):
 
     type: DataType = Field(description="The type of the column, to which values are cast.")
     from_: Annotated[OneOrEach | None, Option(over=Rows.SOURCE)] = Field(
-        default=None,
-        alias="from",
-        description="The value of the column, an expression over a source row.",
+        default=None, alias="from", description="The value of the column, an expression over a source row."
     )
     comment: Text | None = Field(default=None, description="A comment on the column.")
     nullable: bool = Field(default=True, description="`false`: the column is NOT NULL in the table.")
     track: Annotated[bool, Option(needs=Need.VERSIONS, on_key="refused")] = Field(
-        default=True,
-        description="scd2: `false`: a change of only such columns updates the version and opens none.",
+        default=True, description="scd2: `false`: a change of only such columns updates the version and opens none."
     )
     nulls: Annotated[
         Literal["value", "ignore", "fill"],
-        Option(
-            needs=Need.VERSIONS,
-            on_key="refused",
-            refused=(not_with("versions", "NULL is a value; remove it"),),
-        ),
+        Option(needs=Need.VERSIONS, on_key="refused", refused=(not_with("versions", "NULL is a value; remove it"),)),
     ] = Field(
         default="value",
         description='scd2: `ignore`: NULL means "not given", and the previous value stays; `fill`: the first known '
@@ -482,8 +466,7 @@ class Recorded(Switched):
         description="The timestamp column with the time of the run that superseded the row; NULL in current rows.",
     )
     at: Annotated[Expression, Option(over=Rows.NONE, may_vary=True)] = Field(
-        default=CLOCK,
-        description="The time of a run, evaluated once; it must be later than every stored one.",
+        default=CLOCK, description="The time of a run, evaluated once; it must be later than every stored one."
     )
 
     def names(self) -> tuple[tuple[str, str], ...]:
@@ -500,10 +483,9 @@ class History(Model):
     valid_from: Name = Field(default="valid_from", description="The column with the start of a version, inclusive.")
     valid_to: Name = Field(default="valid_to", description="The column with the end of a version.")
     open_end: Scalar = Field(
-        default=None,
-        description="The end of an open version: null, a literal such as `'9999-12-31'`, or `last_run`.",
+        default=None, description="The end of an open version: null, a literal such as `'9999-12-31'`, or `last_run`."
     )
-    gap: Annotated[str | int | None, BeforeValidator(_plain)] = Field(
+    gap: Gap = Field(
         default=None,
         description="null: an end is the next start; else how much earlier it is: `1 microsecond`, `1 day`, a number.",
     )
@@ -561,12 +543,10 @@ class Audit(Model):
         default=None, description="A timestamp column with the time of the run that first wrote the row."
     )
     updated_at: Name | None = Field(
-        default=None,
-        description="A timestamp column with the time of the run that last wrote the row.",
+        default=None, description="A timestamp column with the time of the run that last wrote the row."
     )
     run_id: Name | None = Field(
-        default=None,
-        description="A string column with the id of the run that last wrote the row.",
+        default=None, description="A string column with the id of the run that last wrote the row."
     )
 
     def names(self) -> tuple[tuple[str, str], ...]:
@@ -644,7 +624,7 @@ class Param(ShortForm):
     """A value that is passed at run time, a session variable in SQL."""
 
     type: DataType = Field(description="The type of the param.")
-    default: Annotated[str | int | float | bool | None, BeforeValidator(_plain)] = Field(
+    default: Value = Field(
         default=None, description="The value without `--param`: a literal, an expression or a SELECT."
     )
 
@@ -658,7 +638,7 @@ class Param(ShortForm):
 class Check(Model):
     """A custom integrity check: a query that returns the rows that break it."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")] = Field(description="The name of the check.")
+    name: Word = Field(description="The name of the check.")
     query: Annotated[Query, Option(over=Rows.NONE, file="checks.sql", may_vary=True)] = Field(
         description="Returns the rows that break it."
     )
@@ -667,7 +647,7 @@ class Check(Model):
 class Expectation(Model):
     """A rule that each row of the source is to meet, in the names and types of the target; NULL meets it."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")] = Field(description="The name of the rule.")
+    name: Word = Field(description="The name of the rule.")
     expect: Annotated[Expression, Option(over=Rows.TARGET)] = Field(
         description="A condition over the columns of the spec; deletes are not tested."
     )
@@ -810,8 +790,7 @@ class Stream(Model):
 
     options: Properties = Field(default_factory=dict, description="Options of the stream's reader.")
     checkpoint: Text | None = Field(
-        default=None,
-        description="The stream's checkpoint folder; with `--feed NAME`, plus `.NAME`.",
+        default=None, description="The stream's checkpoint folder; with `--feed NAME`, plus `.NAME`."
     )
 
 
@@ -832,10 +811,9 @@ class Spec(Model):
     description: Text | None = Field(default=None, description="A comment on the table.")
     pattern: Pattern = Field(description="What the table keeps of each key.")
     source: Source = Field(
-        default=Source(),
-        description="Where rows come from: exactly one of `table`, `query`, `path`, `join`.",
+        default=Source(), description="Where rows come from: exactly one of `table`, `query`, `path`, `join`."
     )
-    sources: dict[FeedName, Source] = Field(
+    sources: dict[Word, Source] = Field(
         default_factory=dict,
         description="Instead of `source`: name -> a source with the same options. The first is the default, `--feed` "
         "chooses another; a column's `from` may map these names to expressions.",
@@ -851,18 +829,14 @@ class Spec(Model):
     updated_at: Annotated[
         Name | None, Option(needs=Need.ONE_ROW, otherwise="which keeps the time in history.valid_from; remove it")
     ] = Field(
-        default=None,
-        description="scd1: a target column with the time of a row, to order changes across batches.",
+        default=None, description="scd1: a target column with the time of a row, to order changes across batches."
     )
     deleted: Annotated[
         Name | None,
         Option(
             needs=Need.ONE_ROW, otherwise="where it is a history column; write it as history.deleted", in_json="if_set"
         ),
-    ] = Field(
-        default=None,
-        description="scd1: a boolean column, with `on_delete: mark`: whether the key is deleted.",
-    )
+    ] = Field(default=None, description="scd1: a boolean column, with `on_delete: mark`: whether the key is deleted.")
     sequence: Annotated[
         Sequence | None,
         Option(
@@ -921,7 +895,7 @@ class Spec(Model):
                     values=("skip",),
                     message="skip is not for join; leave rows out by the where of their table",
                 ),
-            ),
+            )
         ),
     ] = Field(
         default="fail",
@@ -929,8 +903,7 @@ class Spec(Model):
         "the key of a skipped row stays as it is.",
     )
     conflicts: Annotated[
-        Literal["fail", "any"],
-        Option(refused=(not_with("versions", "every row is a version; remove it"),)),
+        Literal["fail", "any"], Option(refused=(not_with("versions", "every row is a version; remove it"),))
     ] = Field(
         default="fail",
         description="Different rows with the same key and time that `sequence_by` does not order: stop, or take any, "
@@ -943,7 +916,7 @@ class Spec(Model):
             in_json="if_applies",
         ),
     ] = Field(default=None, description="With `feed: snapshot`: what the snapshot covers, and when to refuse it.")
-    params: dict[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")], Param] = Field(
+    params: dict[Word, Param] = Field(
         default_factory=dict,
         description="Values passed at run time, written `:name` in expressions; session variables in SQL. `name: "
         "type`, or `name: {type: …, default: …}`.",
