@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from scdgen.compile.render import Compiler
 from scdgen.compile.statements import Script, Scripts
-from scdgen.compile.verify import judge, way_out
+from scdgen.compile.verify import judge
 from scdgen.errors import Problem, SpecError
 from scdgen.facts.base import Facts
 from scdgen.facts.built import Source
@@ -57,8 +57,7 @@ def compile_spec(spec: Spec, compiler: Compiler) -> Compiled:
 
 def _render_checked(source: Source, compiler: Compiler) -> Scripts[str]:
     texts = _render_texts(source, compiler)
-    with way_out(compiler.is_custom):
-        judge(source.spec, texts.files())
+    judge(source.spec, texts.files(), compiler.is_custom)
     return texts
 
 
@@ -80,7 +79,7 @@ def _render_texts(source: Source, compiler: Compiler) -> Scripts[str]:
         merge=text(pattern.merge(source)),
         plan=text(pattern.plan(source)),
         checks=text(pattern.checks(source)),
-        views=text(views if views.any else None),
+        views=text(views if views.current or views.as_of or views.overlay else None),
         lookups=text(Lookups.of(source, views.read) if spec.lookups else None),
         rejects=text(Rejects.of(source) if spec.quarantine else None),
         infer=text(Infer.of(source, columns)),

@@ -69,14 +69,13 @@ def lineage(spec: Spec) -> Lineage:
     # 2. What the pattern names as the inputs of its own columns, in its words.
     keys = _all(columns[name] for name in spec.keys)
     sequence = _all(map(seen.inputs, given.sequence_by))
-    deletes = seen.inputs(given.delete_when) if SourceRow(spec).flags_deletes and given.delete_when else ()
+    deletes = seen.inputs(given.delete_when) if SourceRow(spec).flags_deletes else ()
     tracked = _all(seen.inputs(spec.column_source(name)) for name in spec.tracked)
     run = (Input("param", ":last_run") if "last_run" in spec.params else Input("value", "current_timestamp()"),)
     differs = tracked if spec.unchanged == "skip" else ()
-    until = seen.inputs(given.effective_until) if given.effective_until else ()
     inputs: dict[Inputs, tuple[Input, ...]] = {
-        "keys": keys, "time": time, "until": until, "tracked": tracked, "changes": _all([keys, differs, deletes]),
-        "deletes": deletes, "run": run, "sequence": sequence,
+        "keys": keys, "time": time, "until": seen.inputs(given.effective_until), "tracked": tracked,
+        "changes": _all([keys, differs, deletes]), "deletes": deletes, "run": run, "sequence": sequence,
         "now": (Input("value", "current_timestamp()"),), "id": (Input("value", "uuid()"),),
         "recorded": seen.inputs(spec.recorded.at) or (Input("value", spec.recorded.at),) if spec.recorded else (),
     }  # fmt: skip
@@ -92,22 +91,19 @@ def lineage(spec: Spec) -> Lineage:
             made.append(Made(f"{spec.views.overlay}.{name}", of, tuple(item for item in by if item not in of)))
     of_columns = {each.name: each.of for each in made}
     for view, lookup in spec.lookups.items():
-        by = _over_facts(spec, lookup.fact, [*lookup.keys.values(), *([lookup.at] if lookup.at else [])])
+        by = _over_facts(spec, lookup.fact, [*lookup.keys.values(), lookup.at])
         made += [Made(f"{view}.{shown}", of_columns[name], by) for name, shown in lookup.shown.items()]
     # 5. The decisions about whole rows.
     inferred = spec.members.inferred
-    left_out = seen.inputs(given.delete_when) if given.delete_when and spec.deletes == "ignore" else ()
-    dated = seen.inputs(spec.each) if spec.each else ()
-    read = _all([seen.inputs(given.where) if given.where else (), dated, left_out, seen.conditions_of_join()])
+    of_facts = _over_facts(spec, inferred.fact, [*inferred.keys.values(), inferred.at]) if inferred else ()
+    left_out = seen.inputs(given.delete_when) if spec.deletes == "ignore" else ()
+    read = _all([seen.inputs(given.where), seen.inputs(spec.each), left_out, seen.conditions_of_join()])
     rules = (
         ("which rows are read", read),
         ("which rows are deletes", deletes),
-        ("which rows empty the table", seen.inputs(given.truncate_when) if given.truncate_when else ()),
-        ("which columns a row sets", seen.inputs(given.sets) if given.sets else ()),
-        (
-            "which members are inferred",
-            _over_facts(spec, inferred.fact, [*inferred.keys.values(), inferred.at]) if inferred else (),
-        ),
+        ("which rows empty the table", seen.inputs(given.truncate_when)),
+        ("which columns a row sets", seen.inputs(given.sets)),
+        ("which members are inferred", of_facts),
         ("which row counts", _all([() if spec.keeps_history or not given.effective_at else time, sequence])),
     )
     made += [Made(name, (), by, rule=True) for name, by in rules if by]
@@ -124,7 +120,7 @@ def _time(spec: Spec, seen: _Names) -> tuple[Input, ...]:
     return _all([own, taken])
 
 
-def _over_facts(spec: Spec, fact: str | None, texts: Iterable[str]) -> tuple[Input, ...]:
+def _over_facts(spec: Spec, fact: str | None, texts: Iterable[str | None]) -> tuple[Input, ...]:
     """Return the inputs of expressions over facts, whose columns are named with the table, if they are one."""
     seen = _Names(spec, fact or "facts")
     return _all(map(seen.inputs, texts))
@@ -158,16 +154,17 @@ class _Names:
 
     def conditions_of_join(self) -> tuple[Input, ...]:
         """Return the inputs of what decides which rows of the joined tables are read, and which of them go together."""
-        texts = [(alias, joined.where) for alias, joined in self._join.items() if joined.where]
+        texts = [(alias, joined.where) for alias, joined in self._join.items()]
         texts += [("", text) for joined in self._join.values() for text in joined.on.values()]
-        texts += [("", self._since)] if self._since else []
-        return _all(self.inputs(text, alias) for alias, text in texts)
+        return _all(self.inputs(text, alias) for alias, text in (*texts, ("", self._since)))
 
-    def inputs(self, text: str, alias: str = "") -> tuple[Input, ...]:
+    def inputs(self, text: str | None, alias: str = "") -> tuple[Input, ...]:
         """Return the inputs of an expression, in the order of its text; the expression itself if it has none.
 
-        ``alias`` is the joined table that it is over, if it need not say so.
+        Of ``None`` there are none. ``alias`` is the joined table that it is over, if it need not say so.
         """
+        if text is None:
+            return ()
         tree = sqlglot.parse_one(text, dialect=DIALECT)
         found = [read for node in tree.find_all(exp.Column, exp.Placeholder, exp.Table, bfs=False)
                  if (read := self._input(node, alias))]  # fmt: skip

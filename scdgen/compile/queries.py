@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from scdgen import sql
 from scdgen.compile.render import Compiler
 from scdgen.compile.statements import Script, cut
-from scdgen.compile.verify import judge, way_out
+from scdgen.compile.verify import judge
 from scdgen.errors import UsageError, nearest
 from scdgen.facts.base import EXPECTATION, Facts, Helper, literals
 from scdgen.facts.built import Source
@@ -51,7 +51,7 @@ def read_of(spec: Spec) -> Read:
 
 def plan_shape(spec: Spec) -> PlanShape:
     """Return the view that plan.sql creates."""
-    return pattern_of(spec).plan_shape(Source(spec))
+    return pattern_of(spec).plan(Source(spec)).shape
 
 
 def plan_rows(spec: Spec) -> Helper:
@@ -64,7 +64,7 @@ def plan_rows(spec: Spec) -> Helper:
 
 def plan_sample(spec: Spec, limit: int) -> Helper:
     """Return the query of up to ``limit`` rows per action, in the order of plan.sql, with all columns of the view."""
-    return Helper("plan_sample", (plan_shape(spec).sampling(limit),))
+    return Helper("plan_sample", (replace(plan_shape(spec), sample=limit),))
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,9 @@ def versions_query(
         require_recorded(spec, "--known-at")
         read = read.known(cast(sql.text_literal(str(known_at)), "TIMESTAMP"))
     elif superseded and spec.recorded:
-        read = read.whenever_known()
+        # Equal neighbours are not one version: they may have been neighbours at some times alone.
+        place = (*read.place, sql.quote(spec.recorded.from_))
+        read = replace(read, superseded=True, folds=False, place=place)
     return Show(read, typed, None if as_of is None else str(as_of), current, deleted)
 
 
@@ -164,11 +166,7 @@ class DiffTimes(Facts, template="diff_times.sql.j2"):
 
 
 def diff_times_query(
-    spec: Spec,
-    keys: Mapping[str, object],
-    start: object,
-    end: object,
-    unchanged: bool = False,
+    spec: Spec, keys: Mapping[str, object], start: object, end: object, unchanged: bool = False
 ) -> DiffTimes:
     """Return the query of the changes between two times: ``_scd_change``, ``_scd_since``, ``_scd_old``, ``_scd_new``.
 
@@ -223,11 +221,7 @@ class DiffRun(Facts, template="diff_run.sql.j2"):
 
 
 def diff_run_query(
-    spec: Spec,
-    keys: Mapping[str, object],
-    before: TableVersion,
-    after: TableVersion,
-    unchanged: bool = False,
+    spec: Spec, keys: Mapping[str, object], before: TableVersion, after: TableVersion, unchanged: bool = False
 ) -> DiffRun:
     """Return the query of the changes between two versions of a table, with the columns of :func:`diff_times_query`.
 
@@ -256,31 +250,25 @@ def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, compiler: 
     if not added and not adopt:
         return Script()
     facts = Evolve(sql.quote_parts(spec.target_parts), added, literals(SourceRow(spec).definition))
+    return cut(_render_checked(spec, compiler, "evolve.sql", facts))
+
+
+def _render_checked(spec: Spec, compiler: Compiler, file: str, facts: Facts) -> str:
     text = compiler.render(facts)
-    with way_out(compiler.is_custom):
-        judge(spec, {"evolve.sql": text})
-    return cut(text)
+    judge(spec, {file: text}, compiler.is_custom)
+    return text
 
 
 def require_rewindable(spec: Spec) -> None:
-    """Raise :class:`UsageError` for a table that :func:`rewind_script` has no statements for."""
+    """Raise :class:`UsageError` for a table that rewind.sql is not for."""
     if not spec.keeps_history:
         what = f"{spec.target} is {spec.pattern}, which keeps no history to go back in"
         raise UsageError(f"{what}; `scdgen undo` takes back a run", option="--to")
 
 
 def rewind_script(spec: Spec, compiler: Compiler) -> Script:
-    """Return rewind.sql; without statements for a table that cannot go back.
-
-    The session must set the variable with the time.
-    """
-    facts = pattern_of(spec).rewind(Source(spec))
-    if facts is None:
-        return Script()
-    text = compiler.render(facts)
-    with way_out(compiler.is_custom):
-        judge(spec, {"rewind.sql": text})
-    return cut(text)
+    """Return rewind.sql of a table with history. The session must set the variable with the time."""
+    return cut(_render_checked(spec, compiler, "rewind.sql", _rewind(spec)))
 
 
 def rewind_counts(spec: Spec) -> Helper:
@@ -333,12 +321,9 @@ def check_all(spec: Spec, compiler: Compiler, relation: str | None = None) -> Ch
     found = replace(pattern.checks(source), environment=None)  # scdgen's own sessions need no test
     if relation is not None:
         found = replace(found, target=relation)
-    # Render the counts and the rows of all checks; judge both, because a template may be the user's.
-    counts = CheckCounts.like(found)
-    texts = {"check_all.sql": compiler.render(counts), "check_rows.sql": compiler.render(CheckRows.like(found))}
-    with way_out(compiler.is_custom):
-        judge(spec, texts)
-    rows, number = cut(texts["check_rows.sql"]).texts, len(found.built_in)
+    counts = _render_checked(spec, compiler, "check_all.sql", CheckCounts.like(found))
+    rows = cut(_render_checked(spec, compiler, "check_rows.sql", CheckRows.like(found))).texts
+    number = len(found.built_in)
     # Queries and checks are matched by their position.
     if len(rows) != number:
         raise UsageError(
@@ -348,7 +333,7 @@ def check_all(spec: Spec, compiler: Compiler, relation: str | None = None) -> Ch
     # Show the rows in the order of the table, unless a check names its own columns.
     place = (*pattern.read(source).place, *([found.times.end] if found.times else []))
     return CheckAll(
-        cut(texts["check_all.sql"]).texts[0],
+        cut(counts).texts[0],
         tuple(check.name for check in found.built_in),
         rows,
         tuple(check.columns or place for check in found.built_in),
@@ -358,10 +343,7 @@ def check_all(spec: Spec, compiler: Compiler, relation: str | None = None) -> Ch
 
 def check_script(spec: Spec, compiler: Compiler) -> str:
     """Return checks.job.sql: one statement, which fails with the checks that the table breaks."""
-    text = compiler.render(CheckJob.like(pattern_of(spec).checks(Source(spec))))
-    with way_out(compiler.is_custom):
-        judge(spec, {"checks.job.sql": text})
-    return text
+    return _render_checked(spec, compiler, "checks.job.sql", CheckJob.like(pattern_of(spec).checks(Source(spec))))
 
 
 @dataclass(frozen=True)
@@ -426,12 +408,9 @@ def typed_values(spec: Spec, infer: bool = False) -> Iterator[SourceTypes]:
 
     The params must be declared as variables. ``infer``: the run infers members.
     """
-    return (values for values in _typed_values(spec, infer) if values.casts)
-
-
-def _typed_values(spec: Spec, infer: bool) -> Iterator[SourceTypes]:
     source = Source(spec)
-    yield SourceTypes(tuple(source.time_casts), source.rows)
+    if times := source.time_casts:
+        yield SourceTypes(tuple(times), source.rows)
     # Values that no row has: the time of the snapshot, and params that a query computes.
     kind, values = source.time_type, []
     if spec.snapshot is not None and source.takes_time:
@@ -440,7 +419,8 @@ def _typed_values(spec: Spec, infer: bool) -> Iterator[SourceTypes]:
         if param.type.startswith(("DATE", "TIMESTAMP")) and sql.is_query(param.default):
             text = sql.param_value(param.default or "", param.type)
             values.append(SourceCast(f"the param '{name}'", text, param.type, None, text))
-    yield SourceTypes(tuple(values))
+    if values:
+        yield SourceTypes(tuple(values))
     if infer and (inferred := spec.members.inferred):
         at = SourceCast.of("members.inferred.at", sql.expression(inferred.at), kind)
         yield SourceTypes((at,), table=sql.quote_parts(sql.split_name(inferred.fact)))

@@ -35,14 +35,7 @@ from scdgen.model.registry import options_of, pattern_names
 from scdgen.paths import cache_folder, exists, make_private, read_bytes
 from scdgen.sql.expression import quote, text_literal
 from scdgen.sql.layout import lay_out
-from scdgen.sql.words import (
-    all_true,
-    any_true,
-    assigned,
-    bare,
-    commented,
-    remark,
-)
+from scdgen.sql.words import all_true, any_true, assigned, bare, commented, remark
 from scdgen.version import __version__
 
 
@@ -112,20 +105,8 @@ class _OwnFolder(FileSystemLoader):
         return read_bytes(place, root=root).decode("utf-8"), str(place), lambda: True
 
 
-FILTERS = {
-    "aliased": aliased,
-    "all_true": all_true,
-    "any_true": any_true,
-    "assigned": assigned,
-    "bare": bare,
-    "equal": equal,
-    "literal": text_literal,
-    "named": named,
-    "quoted": quote,
-    "commented": commented,
-    "remark": remark,
-    "struct": struct,
-}
+_NAMED = (aliased, all_true, any_true, assigned, bare, commented, equal, named, remark, struct)
+FILTERS = {**{function.__name__: function for function in _NAMED}, "literal": text_literal, "quoted": quote}
 
 
 def _own() -> BaseLoader:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 
 from sqlglot import exp
 from sqlglot.dialects import Databricks
@@ -55,27 +54,20 @@ ALLOWED: dict[str, tuple[tuple[type[exp.Expression], ...], tuple[type[exp.Expres
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # its warnings are errors here anyway
 
 
-def judge(spec: Spec, files: dict[str, str]) -> None:
-    """Check texts (file name -> SQL). Raises :class:`SpecError` with all objections."""
+def judge(spec: Spec, files: dict[str, str], custom: bool = False) -> None:
+    """Check texts (file name -> SQL). Raises :class:`SpecError` with all objections, and the fix.
+
+    ``custom``: a template may be one of the user's.
+    """
     gate = _Gate(spec)
+    fix = "fix the template or leave out --templates" if custom else "fix the spec's expression at that place"
     problems = [
-        Problem(spec.origin, 0, 0, f"{spec.file_name(name)}: the SQL is refused: {objection}")
+        Problem(spec.origin, 0, 0, f"{spec.file_name(name)}: the SQL is refused: {objection}; {fix}")
         for name, text in files.items()
         for objection in gate.objections(name, text)
     ]
     if problems:
         raise SpecError(problems)
-
-
-@contextmanager
-def way_out(custom: bool) -> Iterator[None]:
-    """Add the fix to the errors of :func:`judge`; ``custom``: a template may be one of the user's."""
-    hint = "fix the template or leave out --templates" if custom else "fix the spec's expression at that place"
-    try:
-        yield
-    except SpecError as error:
-        problems = (Problem(p.file, p.line, p.column, f"{p.message}; {hint}") for p in error.problems)
-        raise SpecError(problems) from error
 
 
 class _Gate:

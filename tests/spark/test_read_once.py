@@ -125,9 +125,9 @@ def test_run_compiles_its_spec_once(spark: SparkSession, source: str, monkeypatc
     judged: list[str] = []
     real = verify.judge
 
-    def judge(spec: Spec, files: dict[str, str]) -> None:
+    def judge(spec: Spec, files: dict[str, str], custom: bool) -> None:
         judged.extend(files)
-        real(spec, files)
+        real(spec, files, custom)
 
     monkeypatch.setattr(compiling, "judge", judge)
     spec, runner = load_spec_text(SPEC.replace("TABLE", f"compiled_{source}")), Runner(spark)

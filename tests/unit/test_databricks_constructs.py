@@ -32,7 +32,7 @@ SEEDS = range(1, 31)
 @pytest.fixture
 def unjudged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Render without judging the SQL, which is slow and has its own tests."""
-    monkeypatch.setattr(scdgen.compile.compile, "judge", lambda spec, files: None)
+    monkeypatch.setattr(scdgen.compile.compile, "judge", lambda *_: None)
 
 
 def _committed() -> Iterator[tuple[str, Mapping[str, str]]]:

@@ -52,9 +52,10 @@ def objections(file: str, text: str) -> list[str]:
     try:
         judge(SPEC, {file: text})
     except SpecError as refused:
-        start = f"{file}: the SQL is refused: "
-        assert all(problem.message.startswith(start) for problem in refused.problems)
-        return [problem.message.removeprefix(start) for problem in refused.problems]
+        start, end = f"{file}: the SQL is refused: ", "; fix the spec's expression at that place"
+        messages = [problem.message for problem in refused.problems]
+        assert all(message.startswith(start) and message.endswith(end) for message in messages)
+        return [message.removeprefix(start).removesuffix(end) for message in messages]
     return []
 
 
