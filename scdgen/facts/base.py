@@ -87,24 +87,14 @@ class Head:
         rejects = spec.file_name("rejects.sql") if spec.quarantine else ""
         return replace(cls.of(spec), feed=spec.feed, merge=spec.file_name("merge.sql"), rejects=rejects)
 
-    def saying(self, summary: str, lines: Iterable[Headline]) -> Head:
+    def saying(self, summary: str, lines: Iterable[str]) -> Head:
         """Return the head with what a merge.sql does."""
-        return replace(self, summary=summary, lines=tuple(line.text for line in lines))
+        return replace(self, summary=summary, lines=tuple(lines))
 
 
-@dataclass(frozen=True)
-class Headline:
-    """A line of the head of a merge.sql, for an option that decides what the statement does."""
-
-    about: str
-    """What the option is about."""
-    says: str
-    """What happens to it."""
-
-    @property
-    def text(self) -> str:
-        """Return the line."""
-        return f"{self.about}: {self.says}."
+def headline(about: str, says: str) -> str:
+    """Return a line of the head of a merge.sql: what an option is about, and what happens to it."""
+    return f"{about}: {says}."
 
 
 def values_of(fields: Iterable[Field]) -> tuple[Field, ...]:

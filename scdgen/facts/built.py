@@ -75,7 +75,7 @@ class Source(SourceRow):
         found = History(self.times, named, self.keys, tracked, derived)
         if "sequence" not in named:
             return found
-        own = self.orders_rows or not (spec.reads_snapshot or spec.reads_versions)
+        own = spec.source.sequence_by or not (spec.reads_snapshot or spec.reads_versions)
         return replace(found, sequence=SEQUENCE if own else self.no_sequence, no_sequence=self.no_sequence)
 
     @cached_property

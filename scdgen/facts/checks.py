@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from scdgen import sql
 from scdgen.facts.base import Facts, Head
-from scdgen.facts.columns import cast
 from scdgen.facts.history import Times
 from scdgen.facts.join import JoinedTable
 from scdgen.facts.recorded import Recorded, rows_of_now
@@ -37,118 +36,49 @@ class Check:
 
 
 UNIQUE_KEY = Check(
-    "unique_key",
-    "repeated",
-    why="one row per key.",
-    hint="usually rows were appended instead of merged; keep the newest row of each key",
-)
+    "unique_key", "repeated", "one row per key.",
+    "usually rows were appended instead of merged; keep the newest row of each key",
+)  # fmt: skip
 KEY_NOT_NULL = Check(
-    "key_not_null",
-    "rows",
-    why="no key is NULL.",
-    hint=(
-        "usually rows loaded by something that does not refuse NULL; give them the value or delete them, "
-        "then set the column NOT NULL"
-    ),
-)
+    "key_not_null", "rows", "no key is NULL.",
+    "usually rows loaded by something that does not refuse NULL; give them the value or delete them, then set the "
+    "column NOT NULL",
+)  # fmt: skip
 VERSION_CHECKS = (
-    Check(
-        "one_current",
-        "repeated",
-        why="at most one open version per key.",
-        hint=(
-            "usually rows were inserted without the MERGE, or by two writers at a time; "
-            "close every version of the key but the newest where the next begins"
-        ),
-    ),
-    Check(
-        "no_overlap",
-        "neighbours",
-        why="no version begins before the one before it has ended.",
-        hint=(
-            "usually a late row that was inserted as if it were the newest; "
-            "end each version where the next of its key begins"
-        ),
-    ),
-    Check(
-        "contiguous",
-        "neighbours",
-        why="a version ends where the next begins.",
-        hint=(
-            "usually a version deleted or an end set by hand, or written with another gap than history.gap; "
-            "end the version where the next begins, or put back what is missing"
-        ),
-    ),
-    Check(
-        "unique_start",
-        "repeated",
-        why="no two versions of a key begin at one time.",
-        hint=(
-            "usually a batch appended twice, or two changes of one time; "
-            "keep the one that source.sequence_by would take"
-        ),
-    ),
-    Check(
-        "unique_surrogate_key",
-        "repeated",
-        why="no two versions have one surrogate key.",
-        hint=(
-            "usually one version is there twice; if not, two have the same 64 bits by chance: take "
-            "history.surrogate_key of type string under another name"
-        ),
-    ),
-    Check(
-        "end_after_start",
-        "rows",
-        why="a version ends after it begins.",
-        hint=(
-            "usually a late row that closed a version begun after it, or an open version without history.open_end; "
-            "end the version where the next of its key begins"
-        ),
-    ),
-    Check(
-        "no_repeat",
-        "neighbours",
-        why="no two adjoining versions are equal.",
-        hint=(
-            "usually a column that was tracked before, or a load that treated NULL as a change; "
-            "rebuild the table from itself with feed: versions, as docs/how-to/change-a-spec.md shows"
-        ),
-    ),
-    Check(
-        "flag_matches_end",
-        "rows",
-        why="the flag agrees with the end.",
-        hint="usually an UPDATE of only one of the two columns; set the flag again from the end, which the views go by",
-    ),
-    Check(
-        "hash_matches",
-        "rows",
-        why="the stored hash is that of the tracked columns.",
-        hint=(
-            "usually tracked columns that were changed by hand, or a hash of another formula; "
-            "set it again with the expression of this check in checks.sql"
-        ),
-    ),
-    Check(
-        "parent_covers",
-        "apart",
-        why="a version lies within the version of the parent whose surrogate key it has.",
-        hint=(
-            "usually the parent has changed since the last run; run the spec, with changed_since early enough for "
-            "late rows"
-        ),
-    ),
-    Check(
-        "recorded_order",
-        "apart",
-        why="rows of one key and start were held one after the other, and a row that is superseded is not current.",
-        hint=(
-            "usually rows that something else than a run has changed; end each at the recorded time of the next one, "
-            "and set the flag of open versions in the rows of now alone"
-        ),
-    ),
-)
+    Check("one_current", "repeated", "at most one open version per key.",
+          "usually rows were inserted without the MERGE, or by two writers at a time; close every version of the key "
+          "but the newest where the next begins"),
+    Check("no_overlap", "neighbours", "no version begins before the one before it has ended.",
+          "usually a late row that was inserted as if it were the newest; end each version where the next of its key "
+          "begins"),
+    Check("contiguous", "neighbours", "a version ends where the next begins.",
+          "usually a version deleted or an end set by hand, or written with another gap than history.gap; end the "
+          "version where the next begins, or put back what is missing"),
+    Check("unique_start", "repeated", "no two versions of a key begin at one time.",
+          "usually a batch appended twice, or two changes of one time; keep the one that source.sequence_by would "
+          "take"),
+    Check("unique_surrogate_key", "repeated", "no two versions have one surrogate key.",
+          "usually one version is there twice; if not, two have the same 64 bits by chance: take "
+          "history.surrogate_key of type string under another name"),
+    Check("end_after_start", "rows", "a version ends after it begins.",
+          "usually a late row that closed a version begun after it, or an open version without history.open_end; end "
+          "the version where the next of its key begins"),
+    Check("no_repeat", "neighbours", "no two adjoining versions are equal.",
+          "usually a column that was tracked before, or a load that treated NULL as a change; rebuild the table from "
+          "itself with feed: versions, as docs/how-to/change-a-spec.md shows"),
+    Check("flag_matches_end", "rows", "the flag agrees with the end.",
+          "usually an UPDATE of only one of the two columns; set the flag again from the end, which the views go by"),
+    Check("hash_matches", "rows", "the stored hash is that of the tracked columns.",
+          "usually tracked columns that were changed by hand, or a hash of another formula; set it again with the "
+          "expression of this check in checks.sql"),
+    Check("parent_covers", "apart", "a version lies within the version of the parent whose surrogate key it has.",
+          "usually the parent has changed since the last run; run the spec, with changed_since early enough for late "
+          "rows"),
+    Check("recorded_order", "apart",
+          "rows of one key and start were held one after the other, and a row that is superseded is not current.",
+          "usually rows that something else than a run has changed; end each at the recorded time of the next one, and "
+          "set the flag of open versions in the rows of now alone"),
+)  # fmt: skip
 """The checks of a table with versions, besides the one for NULL."""
 
 
@@ -190,13 +120,6 @@ class Checks(Facts, template="checks.sql.j2"):
     """The rules for the session; ``None`` if it makes no difference."""
 
     @property
-    def shown_start(self) -> str:
-        """Return the start of a row as a sample shows it: JSON would cut a time to milliseconds."""
-        assert self.times is not None
-        start = self.times.start
-        return f"{cast(f't.{start}', 'STRING')} AS {start}" if self.times.type == "TIMESTAMP" else f"t.{start}"
-
-    @property
     def now(self) -> str:
         """Return what the checks of versions read: the table, or its rows of now."""
         return rows_of_now(self.recorded, self.target)
@@ -215,11 +138,6 @@ class CheckRows(Checks, template="check_rows.sql.j2"):
 @dataclass(frozen=True)
 class CheckJob(Checks, template="check_job.sql.j2"):
     """checks.job.sql: one statement, which fails if a check does."""
-
-    @property
-    def name(self) -> str:
-        """Return the name of the table in a message."""
-        return self.head.target.replace("`", "")
 
 
 def own_checks(spec: Spec) -> tuple[tuple[str, str], ...]:

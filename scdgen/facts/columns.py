@@ -67,11 +67,6 @@ class Field:
         return _called(self.name, value)
 
     @property
-    def state(self) -> str:
-        """Return the column in the form that distinguishes two versions, for a struct."""
-        return self.state_of(self.name)
-
-    @property
     def label(self) -> str:
         """Return the column's name as a text literal in lower case, to find it in the array of ``source.sets``."""
         return sql.text_literal(sql.unquote(self.name).lower())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from scdgen.facts.base import YEAR, Headline
+from scdgen.facts.base import YEAR, headline
 from scdgen.facts.row_rules import Guards, Rows
 from scdgen.model.spec import Spec
 
@@ -43,7 +43,7 @@ _RULES = {
 }
 
 
-def stops(spec: Spec, rows: Rows, has_time: bool, conflict: bool, others: Iterable[str] = ()) -> Iterator[Headline]:
+def stops(spec: Spec, rows: Rows, has_time: bool, conflict: bool, others: Iterable[str] = ()) -> Iterator[str]:
     """Yield what stops the statement; the rows of a join have rules of their own, which ``others`` says."""
     names, found = {rule.name for rule in rows.rules}, []
     if not rows.join:
@@ -53,7 +53,7 @@ def stops(spec: Spec, rows: Rows, has_time: bool, conflict: bool, others: Iterab
         found += [f"rows of one {one_of(has_time, bool(rows.sequence))} differ"] if conflict else []
         found += ["the extract is empty"] if rows.empty else []
     *first, last = (*found, *others, "settings of the session would change the result")
-    yield Headline("Stops if", f"{', '.join(first)}{', or ' if first else ''}{last}")
+    yield headline("Stops if", f"{', '.join(first)}{', or ' if first else ''}{last}")
 
 
 def one_of(has_time: bool, has_sequence: bool) -> str:

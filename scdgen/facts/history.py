@@ -218,11 +218,6 @@ class History:
     no_sequence: str = ""
     """Its value in a version that no row has opened; empty without that column."""
 
-    @property
-    def row_hash(self) -> str:
-        """Return the hash of the tracked columns."""
-        return self.row_hash_of()
-
     def row_hash_of(self, state: str = "") -> str:
         """Return the hash of the tracked columns, inside of a value that ends in a dot."""
         return row_hash(((field.name, field.type) for field in self.tracked), state)

@@ -12,7 +12,7 @@ of a version that is closed, corrected or folded is *superseded*; what the first
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.facts.base import Facts
@@ -70,23 +70,10 @@ class PlanShape(Facts):
         """Return the notes of a sample: whether a row is late, deletes a key, or is withdrawn."""
         return tuple(note for note in ("late", "deletes", WITHDRAWN) if f"_scd_{note}" in self.kept)
 
-    @property
-    def action_label(self) -> str:
-        """Return the name of the action in a sample, which no column of the table may have."""
-        return self._label("change")
-
-    @property
-    def note_label(self) -> str:
-        """Return the name of the note in a sample."""
-        return self._label("note")
-
-    def _label(self, name: str) -> str:
+    def label(self, name: str) -> str:
+        """Return the name of a column of a sample, which no column of the table may have."""
         taken = {sql.unquote(column.name).casefold() for column in self.columns}
         return f"_scd_{name}" if name in taken else name
-
-    def sampling(self, limit: int) -> PlanShape:
-        """Return the plan with up to ``limit`` sample rows per action."""
-        return replace(self, sample=limit)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from scdgen import sql
 from scdgen.facts.base import SOURCE_CHANGED, refusal
@@ -57,6 +58,8 @@ class Recorded:
     """The assignment that takes the flag of open versions from a row; ``None`` without such a column."""
     open: str | None
     """The condition that a row (``t``) has that flag."""
+    at: ClassVar[str] = RECORDED_AT
+    """The session variable with the time of a run."""
 
     @classmethod
     def of(cls, source: SourceRow) -> Recorded | None:
@@ -77,11 +80,6 @@ class Recorded:
             closed=f"{sql.quote(flag.name)} = {times.flag_of(False)}" if flag else None,
             open=f"t.{times.flagged}" if flag else None,
         )
-
-    @property
-    def at(self) -> str:
-        """Return the session variable with the time of a run."""
-        return RECORDED_AT
 
     def now(self, table: str) -> str:
         """Return what the rows of now are read from, given the quoted name of the table."""
@@ -128,6 +126,8 @@ class Reached:
     """Whether one query asks for it and for the order of runs. With members, a run has rows of its own before that."""
     changed: str
     """The refusal of a closed one that came after the variable was set."""
+    variable: ClassVar[str] = REACHES_CLOSED
+    """The session variable with the answer whether there is a closed one."""
 
     @classmethod
     def of(cls, source: SourceRow, table: str, bound: str) -> Reached | None:
@@ -146,8 +146,3 @@ class Reached:
             asks_order=spec.members.inferred is None and spec.members.unknown is None,
             changed=refusal(spec, SOURCE_CHANGED, _CHANGED),
         )
-
-    @property
-    def variable(self) -> str:
-        """Return the session variable with the answer whether there is a closed one."""
-        return REACHES_CLOSED

@@ -149,14 +149,16 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
         select = ["spans._scd_at", "spans._scd_until"]
     if times and spec.source.effective_until is not None:
         more["_scd_until"] = times.until_of(sql.expression(spec.source.effective_until).text)
-    if source.is_partial:
-        more["_scd_sets"] = apply("ARRAY_SORT", [f"ARRAY_DISTINCT(TRANSFORM({_sets(spec)}, name -> LOWER(name)))"])
+    if spec.source.sets is not None:
+        sets = convert(sql.expression(spec.source.sets), "ARRAY<STRING>")
+        more["_scd_sets"] = apply("ARRAY_SORT", [f"ARRAY_DISTINCT(TRANSFORM({sets}, name -> LOWER(name)))"])
     if source.truncates:
         more["_scd_truncates"] = flag(spec.source.truncate_when)
     if source.flags_deletes:
         more["_scd_deleted"] = source.deleted
     sequence = {f"_scd_sequence_{i}": sql.expression(text).text for i, text in enumerate(spec.source.sequence_by, 1)}
-    if spec.stored_sequence and (sequence or _meets_stored_sequence(spec)):
+    # A row is compared with the stored sequence, even if the source has none itself.
+    if spec.stored_sequence and (sequence or spec.source.feed == "changes" or not spec.keeps_history):
         sequence = {SEQUENCE: source.sequence}
     select += [f"{text} AS {alias}" for alias, text in (more | sequence).items()]
     needed = [*source.key_names, *source.own_time] if spec.bad_rows == "skip" else []
@@ -188,11 +190,6 @@ def _of_group(text: str, state: State, group: Iterable[str], of_rows: str) -> st
     common = {*(sql.unquote(name).lower() for name in group), BATCH_FROM}
     inside = state.inside(text)
     return inside if sql.expression(text).columns <= common else f"{of_rows}({bare(inside)})"
-
-
-def _meets_stored_sequence(spec: Spec) -> bool:
-    """Whether a row of this source is compared with the stored sequence even if the source has none itself."""
-    return spec.source.feed == "changes" or not spec.keeps_history
 
 
 def _relation(spec: Spec) -> tuple[str, str | None, str | None]:
@@ -321,11 +318,6 @@ def _missing(source: SourceRow, name: str) -> str:
     return f"{name} IS NULL" + (" AND NOT _scd_truncates" if source.truncates and name != "_scd_at" else "")
 
 
-def _sets(spec: Spec) -> str:
-    """Return the array of the columns that a row sets."""
-    return convert(sql.expression(spec.source.sets or "NULL"), "ARRAY<STRING>")
-
-
 @dataclass(frozen=True)
 class Environment:
     """The rules for the session, tested with the rows, because statements are also pasted one by one."""
@@ -392,18 +384,14 @@ class Guards:
     def of(cls, source: SourceRow) -> Guards:
         """Return the guards of a spec."""
         spec, snapshot = source.spec, source.spec.snapshot or Snapshot()
+        parts = [sql.expression(snapshot.scope).condition] if snapshot.scope else []
+        # No member comes from the source.
+        parts += [negated(member) for member in (source.unknown_key, source.inferred_flag) if member]
         return cls(
-            scope=_scope(source, snapshot),
+            scope=all_true(parts) or None,
             max_deleted=snapshot.max_deleted if snapshot.max_deleted < 1 else None,
             too_many=refuse_deleted(spec, snapshot.max_deleted),
         )
-
-
-def _scope(source: SourceRow, snapshot: Snapshot) -> str | None:
-    """Return the condition on a stored version that a full extract covers: no member comes from the source."""
-    members = (source.unknown_key, source.inferred_flag)
-    parts = [sql.expression(snapshot.scope).condition] if snapshot.scope else []
-    return all_true([*parts, *(negated(member) for member in members if member)]) or None
 
 
 def refuse_conflict(spec: Spec, what: str, at: Iterable[str]) -> str | None:

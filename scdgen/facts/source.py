@@ -55,11 +55,6 @@ class SourceCast:
         return find_conversion(self.text) or Conversion(self.text, self.type, self.text)
 
     @property
-    def is_time(self) -> bool:
-        """Whether the type is that of a date or a time."""
-        return self.type.startswith(_TIMES)
-
-    @property
     def length(self) -> int | None:
         """Return the maximum number of characters of the type, if it has one."""
         return length_of(self.type)
@@ -88,21 +83,20 @@ class SourceRow:
     @cached_property
     def columns(self) -> dict[str, Field]:
         """Return every column of the spec, by its name."""
-        partial = self._partial
-        return {name: self._field(name, name in partial) for name in self.spec.columns}
-
-    def _field(self, name: str, partial: bool) -> Field:
-        column, is_key = self.spec.columns[name], name in self.spec.keys
-        return Field(
-            name=sql.quote(name),
-            type=column.type,
-            is_key=is_key,
-            tracked=column.track and not is_key,
-            nulls=column.nulls,
-            merge=column.merge,
-            compare=sql.expression(column.compare).text if column.compare else None,
-            partial=partial,
-        )
+        keys, partial = self.spec.keys, self._partial
+        return {
+            name: Field(
+                name=sql.quote(name),
+                type=column.type,
+                is_key=name in keys,
+                tracked=column.track and name not in keys,
+                nulls=column.nulls,
+                merge=column.merge,
+                compare=sql.expression(column.compare).text if column.compare else None,
+                partial=name in partial,
+            )
+            for name, column in self.spec.columns.items()
+        }
 
     @property
     def is_partial(self) -> bool:
@@ -389,11 +383,6 @@ class SourceRow:
         return {key: bare for key, bare in texts.items() if bare is not None}
 
     # The column that keeps ``sequence_by``: ``history.sequence`` of scd2, ``sequence`` of scd1
-
-    @property
-    def orders_rows(self) -> bool:
-        """Whether the source has an order of the rows of one key and time."""
-        return bool(self.spec.source.sequence_by)
 
     @property
     def _sequence_parts(self) -> tuple[tuple[str, str], ...]:

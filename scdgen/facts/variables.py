@@ -217,13 +217,3 @@ class Audit:
     def assigned(self) -> list[str]:
         """Return what an UPDATE sets, each as ``name = value``."""
         return [f"{name} = {_COLUMNS[option][2]}" for option, name in self.columns if option != "inserted_at"]
-
-    @property
-    def has_time(self) -> bool:
-        """Whether the time of the run is written."""
-        return RUN_AT in self.values
-
-    @property
-    def has_id(self) -> bool:
-        """Whether the id of the run is written."""
-        return RUN_ID in self.values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from scdgen import sql
 from scdgen.facts.base import Facts, Head
@@ -63,14 +64,6 @@ class Read:
         """Return how to read the rows that were held at a time; ``None`` is now."""
         return replace(self, known_at=at)
 
-    def whenever_known(self) -> Read:
-        """Return how to read all rows of a table with ``history.recorded``, those of a start by the time of their run.
-
-        Equal neighbours are not one version: they may have been neighbours at some times alone.
-        """
-        assert self.recorded is not None
-        return replace(self, superseded=True, folds=False, place=(*self.place, self.recorded.start))
-
 
 @dataclass(frozen=True)
 class Overlay:
@@ -107,6 +100,8 @@ class Views(Facts, template="views.sql.j2"):
     """The columns of ``overlay`` besides those of the table."""
     environment: Environment | None
     """The rules for the session; ``None`` if it makes no difference."""
+    after_all: ClassVar[str] = AFTER_ALL
+    """The default of the time at which ``as_of`` asks what was held: one at which the rows of now are."""
 
     @classmethod
     def of(cls, source: SourceRow, read: Read) -> Views:
@@ -122,45 +117,15 @@ class Views(Facts, template="views.sql.j2"):
         return cls(Head.of(spec), read, current, as_of, overlay, tuple(overlays), _environment(spec, read, as_of))
 
     @property
-    def any(self) -> bool:
-        """Whether the spec names a view."""
-        return any((self.current, self.as_of, self.overlay))
-
-    @property
     def known_at(self) -> str:
         """Return the name of the parameter of ``as_of`` for the time at which a row was held."""
         return "_scd_known_at" if "known_at" in map(str.casefold, self.read.columns) else "known_at"
-
-    @property
-    def after_all(self) -> str:
-        """Return its default: a time at which the rows of now are held."""
-        return AFTER_ALL
-
-    @property
-    def read_known(self) -> Read:
-        """Return how ``as_of`` reads the table."""
-        return self.read.known(self.known_at) if self.read.recorded else self.read
 
     @property
     def changes(self) -> tuple[Overlay, ...]:
         """Return the overlays that need the changes of a column, one for each that is found."""
         found = {column.carried: column for column in self.overlays if column.kind in {"previous", "since"}}
         return tuple(found.values())
-
-    @property
-    def looks_back(self) -> bool:
-        """Whether an overlay depends on the versions up to its own."""
-        return any(column.kind != "current" for column in self.overlays)
-
-    @property
-    def looks_ahead(self) -> bool:
-        """Whether an overlay depends on all versions of the key."""
-        return any(column.kind == "current" for column in self.overlays)
-
-    @property
-    def hides_at(self) -> bool:
-        """Whether a column would hide the parameter ``at``."""
-        return "at" in map(str.casefold, self.read.columns)
 
 
 def _environment(spec: Spec, read: Read, as_of: str | None) -> Environment | None:
@@ -227,11 +192,6 @@ class Lookup:
     unknown: str | None
     """The condition that selects the version of a fact without one; ``None`` if such a fact has NULL."""
 
-    @property
-    def has_texts(self) -> bool:
-        """Whether a fact may be a text that is not written like the key."""
-        return any(key.form in {"text", "any"} for key in self.keys)
-
 
 @dataclass(frozen=True)
 class Lookups(Facts, template="lookups.sql.j2"):
@@ -260,13 +220,8 @@ class Lookups(Facts, template="lookups.sql.j2"):
                 at=_time(lookup, lookup.at, spec.history.type.upper()) if lookup.at else None,
                 known=_time(lookup, lookup.known, "TIMESTAMP") if lookup.known else None,
                 keys=tuple(
-                    LookupKey(
-                        sql.quote(key),
-                        spec.columns[key].type,
-                        _operand(lookup.keys[key]),
-                        lookup.type_of(lookup.keys[key]),
-                    )
-                    for key in spec.keys
+                    LookupKey(sql.quote(key), spec.columns[key].type, _operand(text), lookup.type_of(text))
+                    for key, text in ((key, lookup.keys[key]) for key in spec.keys)
                 ),
                 columns=tuple((sql.quote(name), sql.quote(shown)) for name, shown in lookup.shown.items()),
                 extends_first=lookup.before_first == "first",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scdgen.facts.base import Headline
+from scdgen.facts.base import headline
 from scdgen.facts.headlines import stops, too_many
 from scdgen.facts.row_rules import Guards
 from scdgen.model.spec import Spec
@@ -32,35 +32,35 @@ def summary(spec: Spec, batch: OneRow) -> str:
     return f"Keeps one row per key, with {newest} in the last batch that has the key."
 
 
-def headlines(spec: Spec, batch: OneRow, guards: Guards, removes: bool, early: bool) -> Iterator[Headline]:
+def headlines(spec: Spec, batch: OneRow, guards: Guards, removes: bool, early: bool) -> Iterator[str]:
     """Yield the lines of a head of scd1; ``removes``: missing keys are; ``early``: an old extract is refused."""
     kinds = _kinds(batch)
     if kinds != ["last"]:
-        yield Headline("Values", f"of each column the {' or '.join(_KINDS[kind] for kind in kinds)} of its key")
+        yield headline("Values", f"of each column the {' or '.join(_KINDS[kind] for kind in kinds)} of its key")
     if batch.source.is_partial:
-        yield Headline("Columns that a change does not set", "keep their values")
+        yield headline("Columns that a change does not set", "keep their values")
     if batch.combines and batch.ordered and not batch.updated_at:
-        yield Headline("A batch", "counts as newer than the table")
+        yield headline("A batch", "counts as newer than the table")
     if spec.reads_snapshot:
         if batch.updated_at and not batch.combines:
-            yield Headline("Rows older than the stored one", "change nothing")
-        yield Headline("Missing keys", _MISSING[("flagged" if batch.deleted else "removed") if removes else "stays"])
+            yield headline("Rows older than the stored one", "change nothing")
+        yield headline("Missing keys", _MISSING[("flagged" if batch.deleted else "removed") if removes else "stays"])
         if removes and any(rule.name == "outside_scope" for rule in batch.rows.rules):
-            yield Headline("Keys outside of snapshot.scope", "are never missing")
+            yield headline("Keys outside of snapshot.scope", "are never missing")
     elif batch.marks:
-        yield Headline("Deletes", _MARKED)
+        yield headline("Deletes", _MARKED)
     elif batch.source.flags_deletes:
-        yield Headline("Deletes", "remove the row of their key")
+        yield headline("Deletes", "remove the row of their key")
         if batch.source.truncates:
-            yield Headline("A row that empties the table", "deletes every key")
+            yield headline("A row that empties the table", "deletes every key")
         if batch.updated_at:
-            yield Headline("Rows from before a delete that come in a later batch", "bring the key back")
+            yield headline("Rows from before a delete that come in a later batch", "bring the key back")
     others = too_many(guards) if spec.reads_snapshot else []
     others += [f"a row to {'flag' if batch.deleted else 'remove'} is not older than the extract"] if early else []
     yield from stops(spec, batch.rows, batch.source.has_time, batch.refuses, [*_partitions(batch), *others])
 
 
-def first_headlines(spec: Spec, batch: OneRow) -> Iterator[Headline]:
+def first_headlines(spec: Spec, batch: OneRow) -> Iterator[str]:
     """Yield the lines of a head of scd0."""
     yield from stops(spec, batch.rows, batch.source.has_time, batch.refuses, _partitions(batch))
 

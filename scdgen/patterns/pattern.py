@@ -14,7 +14,7 @@ from scdgen.facts.base import Facts
 from scdgen.facts.built import Source
 from scdgen.facts.checks import KEY_NOT_NULL, UNIQUE_KEY, Checks, row_checks
 from scdgen.facts.columns import Target
-from scdgen.facts.plan import REFRESHED, SUPERSEDED, WITHDRAWN, Counts, PlanFacts, PlanShape
+from scdgen.facts.plan import REFRESHED, SUPERSEDED, WITHDRAWN, Counts, PlanFacts
 from scdgen.facts.recorded import recorded_columns
 from scdgen.facts.variables import audit_columns
 from scdgen.facts.views import Read
@@ -74,10 +74,6 @@ class Pattern(PatternRules, ABC):
     @abstractmethod
     def plan(self, source: Source) -> PlanFacts:
         """Return the facts of plan.sql."""
-
-    def plan_shape(self, source: Source) -> PlanShape:
-        """Return the view that plan.sql creates."""
-        return self.plan(source).shape
 
     def counts(self, source: Source) -> Facts | None:
         """Return the query of one row with a count per action; ``None`` if only plan.sql can count them."""

@@ -62,28 +62,24 @@ class Scd0(Pattern):
 
     def merge(self, source: Source) -> Scd0Merge:
         """Return a MERGE that inserts keys that the table does not have."""
-        return _merge(source)
+        staging = OneRow.of(source, first=True)
+        return Scd0Merge(
+            head=Head.of_feed(source.spec).saying(FIRST, first_headlines(source.spec, staging)),
+            staging=staging,
+            on=(*equal(source.key_names, "t", "s"), *source.in_partitions),
+            columns=tuple(names_of(source.fields)),
+        )
 
     def plan(self, source: Source) -> Scd0Plan:
         """Return a view of the rows that would be inserted, a row per key of the source."""
-        merge, keys = _merge(source), source.key_names
+        merge, keys = self.merge(source), source.key_names
         merge = replace(merge, staging=replace(merge.staging, named="staged"))
         shape = PlanShape(source.target, keys, self.planned_columns(source.spec), merge.on, place=keys)
         return Scd0Plan(shape, merge)
 
     def conflicting(self, source: Source) -> tuple[str, ...]:
         """Return the columns that are not keys."""
-        return _merge(source).staging.content
-
-
-def _merge(source: Source) -> Scd0Merge:
-    staging = OneRow.of(source, first=True)
-    return Scd0Merge(
-        head=Head.of_feed(source.spec).saying(FIRST, first_headlines(source.spec, staging)),
-        staging=staging,
-        on=(*equal(source.key_names, "t", "s"), *source.in_partitions),
-        columns=tuple(names_of(source.fields)),
-    )
+        return self.merge(source).staging.content
 
 
 register(Scd0())

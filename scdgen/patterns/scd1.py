@@ -137,15 +137,29 @@ class Scd1(Pattern):
 
     def merge(self, source: Source) -> Scd1Merge:
         """Return a MERGE of one row per key."""
-        return _merge(source)
+        spec, batch = source.spec, OneRow.of(source)
+        staging: OneRow | Scd1Snapshot = batch
+        removes, early = spec.reads_snapshot and spec.deletes in {"remove", "mark"}, None
+        if spec.reads_snapshot:
+            what = "row that it flags as deleted" if batch.deleted else "row that it removes"
+            early = refuse_early(spec, what, "_scd_updated_at") if removes and source.session.taken_at else None
+            staging = Scd1Snapshot(replace(batch, named="snapshot"), Guards.of(source), removes, early)
+        lines = headlines(spec, batch, Guards.of(source), removes, early is not None)
+        return Scd1Merge(
+            head=Head.of_feed(spec).saying(summary(spec, batch), lines),
+            batch=batch,
+            staging=staging,
+            on=(*equal(source.key_names, "t", "s"), *source.in_partitions),
+            columns=tuple(names_of(batch.columns)),
+        )
 
     def counts(self, source: Source) -> Scd1Counts | None:
         """Return the counts of a snapshot; for changes only a plan reads what is stored before the MERGE."""
-        return Scd1Counts.like(_merge(source).staged) if source.spec.reads_snapshot else None
+        return Scd1Counts.like(self.merge(source).staged) if source.spec.reads_snapshot else None
 
     def plan(self, source: Source) -> Scd1Plan:
         """Return a view of the rows that would be written, a row per key."""
-        spec, merge = source.spec, _merge(source).staged
+        spec, merge = source.spec, self.merge(source).staged
         batch = merge.batch
         shape = PlanShape(
             target=source.target,
@@ -163,7 +177,7 @@ class Scd1(Pattern):
 
     def conflicting(self, source: Source) -> tuple[str, ...]:
         """Return the columns for which the order of the rows matters."""
-        return _merge(source).batch.content
+        return self.merge(source).batch.content
 
     def problems(self, spec: Spec) -> Found:
         """Yield broken rules of ``updated_at`` and of columns."""
@@ -224,24 +238,6 @@ def _mark_problems(spec: Spec) -> Found:
         if not column.nullable and name not in computed:
             what = f"'{name}' is nullable: false, and a delete of a key that the table lacks has NULL"
             yield ("columns", name, "nullable"), f"on_delete: mark: {what}; leave out nullable"
-
-
-def _merge(source: Source) -> Scd1Merge:
-    spec, batch = source.spec, OneRow.of(source)
-    staging: OneRow | Scd1Snapshot = batch
-    removes, early = spec.reads_snapshot and spec.deletes in {"remove", "mark"}, None
-    if spec.reads_snapshot:
-        what = "row that it flags as deleted" if batch.deleted else "row that it removes"
-        early = refuse_early(spec, what, "_scd_updated_at") if removes and source.session.taken_at else None
-        staging = Scd1Snapshot(replace(batch, named="snapshot"), Guards.of(source), removes, early)
-    lines = headlines(spec, batch, Guards.of(source), removes, early is not None)
-    return Scd1Merge(
-        head=Head.of_feed(spec).saying(summary(spec, batch), lines),
-        batch=batch,
-        staging=staging,
-        on=(*equal(source.key_names, "t", "s"), *source.in_partitions),
-        columns=tuple(names_of(batch.columns)),
-    )
 
 
 register(Scd1())

@@ -92,11 +92,6 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
         return self.extract is not None and self.extract.source.has_time
 
     @property
-    def removes(self) -> str:
-        """Return the condition on the action of a version that is removed."""
-        return "IN ('fold', 'withdraw')" if self.withdraws else "= 'fold'"
-
-    @property
     def only_end(self) -> str:
         """Return the condition on the action of a version of which only the end is written."""
         extract = self.extract
@@ -227,7 +222,43 @@ class Scd2(Pattern):
 
     def merge(self, source: Source) -> Scd2Merge:
         """Return a MERGE of the versions to write."""
-        return _merge(source)
+        spec, history = source.spec, _history(source)
+        times, columns = history.times, history.columns
+        # With nulls: fill, a first known value fills versions that ended long ago, and a whole history replaces
+        # versions of any age, so that they have no bound. Nor have changes with an action: all of a key is replayed.
+        unbounded = source.fills if spec.reads_snapshot else spec.reads_versions or source.reads_all_versions
+        bounds = () if unbounded else (times.reachable(source.bound),)
+        staging: Scd2Changes | Scd2Snapshot | Scd2Versions
+        if spec.reads_versions:
+            staging = Scd2Versions.of(source, history)
+        elif spec.reads_snapshot:
+            staging = Scd2Snapshot.of(source, history)
+        else:
+            staging = Scd2Changes.of(source, history, bounds)
+        # A version that is corrected by a row without a sequence keeps its own.
+        kept = {"sequence"} if "sequence" in columns and history.sequence != SEQUENCE else set[str]()
+        written = {option: name for option, name in columns.items() if option not in kept}
+        updated, closed = _assigned(staging.values, written, spec.reads_snapshot)
+        if isinstance(staging, Scd2Snapshot) and not staging.corrects_values:
+            updated = closed
+        # The first change of an inferred member may move its start; a whole history replaces it.
+        moves = staging.inferred is not None and not spec.reads_versions
+        if moves:
+            updated += tuple(name for name in history.from_start if name not in updated)
+            closed = closed if spec.reads_snapshot else updated
+        name_of_start = "_scd_from" if moves else times.start
+        names = (*map(sql.quote, spec.columns), *columns.values())
+        ending = _ending(source, staging, bounds, name_of_start, names, updated, closed) if source.recorded else None
+        merge = Scd2Merge(
+            head=Head.of_feed(spec).saying(summary(staging), headlines(spec, staging, ending is not None)),
+            staging=staging,
+            on=(*equal(staging.keys, "t", "s"), f"t.{times.start} = s.{name_of_start}", *bounds, *source.in_partitions),
+            columns=names,
+            updated=updated,
+            closed=closed,
+            ending=ending,
+        )
+        return merge.labelled() if ending else merge
 
     def counts(self, source: Source) -> Scd2Counts | None:
         """Return the counts of a run.
@@ -236,13 +267,13 @@ class Scd2(Pattern):
         """
         if source.spec.reads_snapshot and source.fills:
             return None
-        merge = _merge(source).labelled(counted=True)
+        merge = self.merge(source).labelled(counted=True)
         returns = source.spec.reads_snapshot and any(map(_may_delete, source.spec.feeds))
         return Scd2Counts.like(replace(merge, finds_returned=returns))
 
     def plan(self, source: Source) -> Scd2Plan:
         """Return a view of the versions that would be written, a row per version, identified by key and start."""
-        spec, merge = source.spec, _merge(source).labelled()
+        spec, merge = source.spec, self.merge(source).labelled()
         deleted = merge.staging.deleted
         late = isinstance(merge.staging, Scd2Changes) and spec.late == "apply"
         keys = merge.staging.keys
@@ -337,7 +368,7 @@ class Scd2(Pattern):
             gap_action=gap_action or None,
             flag=columns.get("is_current"),
             hash_column=columns.get("row_hash"),
-            row_hash=history.row_hash if "row_hash" in columns else None,
+            row_hash=history.row_hash_of() if "row_hash" in columns else None,
             parents=parents,
             deleted=columns.get("deleted"),
             recorded=source.recorded,
@@ -345,7 +376,7 @@ class Scd2(Pattern):
 
     def conflicting(self, source: Source) -> tuple[str, ...]:
         """Return the columns that are not keys; of a snapshot also the time of the row."""
-        return _merge(source).staging.content
+        return self.merge(source).staging.content
 
     def is_needless(self, spec: Spec, planned: Mapping[str, int]) -> bool:
         """Never with ``open_end: last_run``, where every run writes to every open version."""
@@ -368,48 +399,6 @@ def _may_delete(feed: Spec) -> bool:
 def _history(source: Source) -> History:
     assert source.history is not None
     return source.history
-
-
-def _merge(source: Source) -> Scd2Merge:
-    spec, history = source.spec, _history(source)
-    times, columns = history.times, history.columns
-    # With nulls: fill, a first known value fills versions that ended long ago, and a whole history replaces versions of
-    # any age, so that they have no bound. Nor have changes with an action: the whole history of a key is replayed.
-    unbounded = source.fills if spec.reads_snapshot else spec.reads_versions or source.reads_all_versions
-    bounds = () if unbounded else (times.reachable(source.bound),)
-    staging: Scd2Changes | Scd2Snapshot | Scd2Versions
-    if spec.reads_versions:
-        staging = Scd2Versions.of(source, history)
-    elif spec.reads_snapshot:
-        staging = Scd2Snapshot.of(source, history)
-    else:
-        staging = Scd2Changes.of(source, history, bounds)
-    # A version that is corrected by a row without a sequence keeps its own.
-    kept = {"sequence"} if "sequence" in columns and history.sequence != SEQUENCE else set[str]()
-    written = {option: name for option, name in columns.items() if option not in kept}
-    updated, closed = _assigned(staging.values, written, spec.reads_snapshot)
-    if isinstance(staging, Scd2Snapshot) and not staging.corrects_values:
-        updated = closed
-    # The first change of an inferred member may move its start; a whole history replaces it.
-    moves = staging.inferred is not None and not spec.reads_versions
-    if moves:
-        updated += tuple(name for name in history.from_start if name not in updated)
-        closed = closed if spec.reads_snapshot else updated
-    name_of_start = "_scd_from" if moves else times.start
-    names = (*map(sql.quote, spec.columns), *columns.values())
-    ending = None
-    if source.recorded:
-        ending = _ending(source, staging, bounds, name_of_start, names, updated, closed)
-    merge = Scd2Merge(
-        head=Head.of_feed(spec).saying(summary(staging), headlines(spec, staging, ending is not None)),
-        staging=staging,
-        on=(*equal(staging.keys, "t", "s"), f"t.{times.start} = s.{name_of_start}", *bounds, *source.in_partitions),
-        columns=names,
-        updated=updated,
-        closed=closed,
-        ending=ending,
-    )
-    return merge.labelled() if ending else merge
 
 
 def _ending(

@@ -91,11 +91,6 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
         return (*self.keys, *(name for name, wanted in found if wanted))
 
     @property
-    def is_deleted(self) -> str:
-        """Return the condition that an event is a delete, or an end after which the key has no version."""
-        return "_scd_deleted" if self.marks else "_scd_state IS NULL"
-
-    @property
     def ends(self) -> str:
         """Return the condition that the version before an event ends with it."""
         return "_scd_opens" if self.marks else "_scd_opens OR _scd_state IS NULL"
@@ -154,37 +149,14 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
         return (*self.state.names, *self.kept_sequence, *self.sets)
 
     @property
-    def stored_values(self) -> tuple[str, ...]:
-        """Return what is stored of a version, by the names of the steps: what a version that differs in it is not."""
-        marks, action = ("_scd_deleted",) if self.marks else (), (self.action,) if self.action else ()
-        return (*self.state.names, *action, *marks, *self.kept_sequence)
-
-    @property
     def own(self) -> tuple[Field, ...]:
         """Return the columns with ``compare`` in which the value of an earlier change may replace a row's own."""
         return tuple(field for field in self.with_compare if not field.is_given)
 
     @property
-    def later(self) -> tuple[Field, ...]:
-        """Return the columns in which a version may have the value of a later change, which ``compare`` ignores."""
-        return tuple(
-            field for field in self.source.fields if self.with_compare and field.tracked and field.nulls == "fill"
-        )
-
-    @property
     def folds(self) -> bool:
         """Whether a stored version may be removed: it is redundant, or a delete has its start."""
         return not self.keeps or (self.source.flags_deletes and not self.marks)
-
-    @property
-    def counts_again(self) -> bool:
-        """Whether a row may count again whose version was removed, and its sequence with it."""
-        return self.sequence is not None and not self.keeps
-
-    @property
-    def deletes_member(self) -> bool:
-        """Whether a delete may come again that was before the change that completed an inferred member."""
-        return self.inferred is not None and self.source.flags_deletes
 
     @property
     def ignores_deletes(self) -> bool:

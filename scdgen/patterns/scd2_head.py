@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scdgen.facts.base import Headline
+from scdgen.facts.base import headline
 from scdgen.facts.headlines import BY_RUN, DELETES, LATE, RECORDED, UNCHANGED, one_of, stops, too_many
 from scdgen.model.spec import Spec
 from scdgen.patterns.scd2_changes import Scd2Changes
@@ -25,57 +25,50 @@ def summary(steps: Steps) -> str:
     return "Replaces the history of each key in the source with that of the source; other keys stay as they are."
 
 
-def headlines(spec: Spec, steps: Steps, recorded: bool) -> Iterator[Headline]:
+def headlines(spec: Spec, steps: Steps, recorded: bool) -> Iterator[str]:
     """Yield the lines of a head."""
     feed = spec.source.feed
     if steps.rows.join:
-        yield Headline("Tables", ", ".join(table.table for table in steps.rows.join.tables))
+        yield headline("Tables", ", ".join(table.table for table in steps.rows.join.tables))
     yield from _times(steps)
-    yield Headline("Rows that change nothing", UNCHANGED[feed]["keep" if steps.keeps else "skip"])
+    yield headline("Rows that change nothing", UNCHANGED[feed]["keep" if steps.keeps else "skip"])
     closes = steps.source.flags_deletes if isinstance(steps, Scd2Changes) else steps.closes_missing
     what = "Missing keys" if feed == "snapshot" else "Deletes"
-    yield Headline(what, DELETES[feed]["mark" if closes and steps.marks else "close" if closes else "none"])
+    yield headline(what, DELETES[feed]["mark" if closes and steps.marks else "close" if closes else "none"])
     if steps.inferred and feed != "versions":
         never = "; a missing one stays" if feed == "snapshot" else ""
-        yield Headline("Inferred members", f"are completed by their first row{never}")
+        yield headline("Inferred members", f"are completed by their first row{never}")
     if steps.history.times.by_run:
-        yield Headline("Open versions that stay open", BY_RUN)
+        yield headline("Open versions that stay open", BY_RUN)
     if spec.conflicts == "any" and feed != "versions":
         first = "a delete, or else " if isinstance(steps, Scd2Changes) and steps.source.flags_deletes else ""
         same = one_of(feed == "changes", bool(steps.rows.sequence))
-        yield Headline("Conflicts", f"of rows of one {same} {first}the one with the least values counts")
+        yield headline("Conflicts", f"of rows of one {same} {first}the one with the least values counts")
     if recorded:
-        yield Headline("Overwritten values", RECORDED)
-    yield from stops(spec, steps.rows, feed != "snapshot", _conflict(steps), (*_stops(steps, recorded),))
-    yield Headline("The same rows again", _again(steps))
+        yield headline("Overwritten values", RECORDED)
+    yield from stops(spec, steps.rows, feed != "snapshot", steps.conflict is not None, _stops(steps, recorded))
+    yield headline("The same rows again", _again(steps))
 
 
-def _times(steps: Steps) -> Iterator[Headline]:
+def _times(steps: Steps) -> Iterator[str]:
     if isinstance(steps, Scd2Changes):
         late = "sequence" if steps.late == "apply" and steps.sequence else steps.late
-        yield Headline("Late changes", LATE[late])
+        yield headline("Late changes", LATE[late])
     elif isinstance(steps, Scd2Versions):
-        yield Headline("Stored versions", "are removed if the source has no version with their start")
+        yield headline("Stored versions", "are removed if the source has no version with their start")
     else:
-        yield Headline("Extracts", "are loaded in the order of their times")
+        yield headline("Extracts", "are loaded in the order of their times")
         if steps.source.has_time:
             late = "are left out" if steps.late == "ignore" else "stop the statement if they differ from it"
-            yield Headline("Rows older than the open version of their key", late)
+            yield headline("Rows older than the open version of their key", late)
             gone = "is missing or has another time" if steps.closes_missing else "has another time"
-            yield Headline("Versions that begin after the extract", f"are withdrawn if their key {gone}")
-
-
-def _conflict(steps: Steps) -> bool:
-    return isinstance(steps, Scd2Versions) or steps.conflict is not None
+            yield headline("Versions that begin after the extract", f"are withdrawn if their key {gone}")
 
 
 def _stops(steps: Steps, recorded: bool) -> Iterator[str]:
     if isinstance(steps, Scd2Changes) and steps.rows.known:
-        yield (
-            "an earlier row arrives during the run"
-            if steps.rows.from_time
-            else ("a row of another partition arrives during the run")
-        )
+        which = "an earlier row" if steps.rows.from_time else "a row of another partition"
+        yield f"{which} arrives during the run"
     elif isinstance(steps, Scd2Snapshot):
         yield from too_many(steps.guards)
         which = "to close is not older" if steps.source.has_time else "begins or ends later"
@@ -99,10 +92,12 @@ def _again(steps: Steps) -> str:
         return f"{nothing}, or stop because they are late by then"
     if steps.late == "ignore":
         return nothing
+    counts_again = steps.sequence is not None and not steps.keeps
+    deletes_member = steps.inferred is not None and steps.source.flags_deletes
     unless = (
         ("a late row sets its untracked columns again", bool(steps.untracked)),
-        ("a row at the time of a version that was removed as redundant counts again", steps.counts_again),
-        ("a delete from before the change that completed an inferred member ends it", steps.deletes_member),
+        ("a row at the time of a version that was removed as redundant counts again", counts_again),
+        ("a delete from before the change that completed an inferred member ends it", deletes_member),
     )
     found = [text for text, holds in unless if holds]
     return f"{nothing}, except that {' and '.join(found)}" if found else nothing

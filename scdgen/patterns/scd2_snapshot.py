@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scdgen.facts.base import refusal, refuse_rows
@@ -70,7 +69,7 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
             ("newest", self.source.has_time),
             ("joined", True),
             ("met", self.source.has_time),
-            ("given", self.ignores_nulls),
+            ("given", any(field.nulls != "value" for field in self.values)),
             ("compared", self.compares_first),
             ("decided", True),
             ("counted", self.limits_deletes),
@@ -121,11 +120,6 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
     def has_prior(self) -> bool:
         """Whether the version before the one that a row meets is read, too."""
         return self.folds or (self.source.has_time and self.action is not None)
-
-    @property
-    def knows_closed(self) -> bool:
-        """Whether a step knows versions that have ended."""
-        return self.source.has_time or self.action is not None
 
     @property
     def reopens(self) -> bool:
@@ -203,11 +197,6 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
         return f"CASE WHEN {of}{REST} IS NOT NULL THEN {values} END"
 
     @property
-    def ignores_nulls(self) -> bool:
-        """Whether a NULL of a row may mean that the value of its key stays."""
-        return any(field.nulls != "value" for field in self.values)
-
-    @property
     def keeps_compared(self) -> bool:
         """Whether a column with ``compare`` may get another value; a version whose end alone changes keeps its own."""
         return bool(self.with_compare) and self.corrects_values
@@ -222,11 +211,6 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
     def keeps_sequence(self) -> bool:
         """Whether the sequence of a row is stored."""
         return self.sequence is not None and bool(self.rows.sequence)
-
-    @property
-    def reads_sequence(self) -> bool:
-        """Whether the stored sequence is compared with that of a row, or kept."""
-        return self.sequence is not None and (self.source.has_time or bool(self.rows.sequence))
 
     @property
     def filled(self) -> tuple[Field, ...]:
@@ -247,34 +231,3 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
     def marks_missing(self) -> bool:
         """Whether a delete by this source is a version."""
         return self.marks and self.closes_missing
-
-    @property
-    def of_version(self) -> tuple[str, ...]:
-        """Return the columns of a version to write that the step ``kept`` hands on, but its values."""
-        found = (
-            *((name, True) for name in ("_scd_action", "_scd_start", "_scd_next", "_scd_stored")),
-            ("_scd_gone", self.closes_missing),
-            ("_scd_prior", self.has_prior),
-            ("_scd_continues", self.action is not None and not self.source.has_time),
-            ("_scd_sequence", self.keeps_sequence),
-            ("_scd_fills", self.source.fills),
-        )
-        return (*self.keys, *(name for name, wanted in found if wanted))
-
-    def of_stored(self, values: Iterable[str]) -> tuple[str, ...]:
-        """Return the columns of a stored version (``t``) as the steps name them; ``values`` are those of the state."""
-        times = self.history.times
-        until = times.until()
-        if self.source.has_time:
-            until = f"NULLIF({until}, LAG(t.{times.start}) OVER newest_first)"
-        found = (
-            (f"t.{times.start} AS _scd_from", True),
-            (f"{until} AS _scd_until", True),
-            *((value, True) for value in values),
-            (f"t.{self.action} AS _scd_was", self.action is not None),
-            (f"COALESCE(t.{self.deleted}, FALSE) AS _scd_deleted", self.marks),
-            (f"COALESCE(t.{self.inferred}, FALSE) AS _scd_inferred", self.inferred is not None),
-            (f"t.{self.sequence} AS _scd_sequence", self.reads_sequence),
-            (f"COALESCE({self.guards.scope}, FALSE) AS _scd_in_scope", self.guards.scope is not None),
-        )
-        return tuple(text for text, wanted in found if wanted)

@@ -80,17 +80,6 @@ class Scd2Versions(VersionSteps, template="scd2/versions/steps.sql.j2"):
         return self.state.comparable()[0]
 
     @property
-    def takes_changed(self) -> bool:
-        """Whether only stored versions of the keys that changed in a table of the join are read."""
-        return self.has_keys_of_first and self.rows.join is not None and self.rows.join.since is not None
-
-    @property
     def has_keys_of_first(self) -> bool:
         """Whether the keys of the source are those of the first table of a join: no row of the join is left out."""
         return self.rows.join is not None and not self.rows.where and not self.rows.left_out(self.state)
-
-    @property
-    def keys_from(self) -> str:
-        """Return the step with the keys of the source, if rows are left out those of the rows that count."""
-        counted = "said" if "said" in self.steps else "given"
-        return counted if self.rows.join or self.rows.left_out(self.state) else "source_rows"
