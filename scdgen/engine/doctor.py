@@ -1,7 +1,4 @@
-"""Checks of this machine for ``scdgen doctor``: Python, Java, the packages, Delta's JARs, the warehouse.
-
-None of them starts Spark or imports pyspark, except :func:`try_spark` and :func:`try_remote`.
-"""
+"""Checks of this machine for ``scdgen doctor``; only :func:`try_spark` and :func:`try_remote` import pyspark."""
 
 from __future__ import annotations
 
@@ -18,6 +15,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from scdgen.engine.failures import translate_without_spec
 from scdgen.engine.jvm import INSTALL_JAVA, find_java, ivy_folder
 from scdgen.engine.session import local_session, remote_session, require_folder
 from scdgen.errors import ScdgenError, line_and_status
@@ -64,9 +62,8 @@ def check_java() -> Finding:
     except ScdgenError as error:
         return Finding(False, str(error))
     if number not in _JAVAS:
-        return Finding(
-            False, f"Java {number or 'of an unknown version'} at {path} is not supported by Spark; {INSTALL_JAVA}"
-        )
+        what = f"Java {number or 'of an unknown version'} at {path} is not supported by Spark"
+        return Finding(False, f"{what}; {INSTALL_JAVA}")
     return Finding(True, f"Java {number} at {path}")
 
 
@@ -122,7 +119,6 @@ def try_spark(warehouse: str, conf: Mapping[str, str]) -> Finding:
     """Start Spark, and write and read a Delta table in a temporary folder."""
     begin = time.monotonic()
     try:
-        # Start the session that a run would start, with the same settings and JARs.
         spark = local_session(warehouse, conf)
         try:
             with tempfile.TemporaryDirectory() as folder:
@@ -149,8 +145,6 @@ def try_remote(url: Url, conf: Mapping[str, str]) -> Finding:
 
 
 def _describe(error: Exception) -> str:
-    from scdgen.engine.failures import translate_without_spec
-
     return line_and_status(translate_without_spec(error))[0]
 
 

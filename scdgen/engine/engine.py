@@ -1,7 +1,6 @@
 """Run statements in a SparkSession, one run at a time, and explain their failures.
 
-After a failed statement, queries in the same session, whose variables are still set, find how many rows break a rule
-and one of them, or the column and the row of a value that does not convert.
+After a failed statement the variables of the session are still set, so that queries find the rows that broke a rule.
 """
 
 from __future__ import annotations
@@ -176,17 +175,14 @@ class BadValue:
         """Name the expression that reads a date in another format, or a decimal comma."""
         is_time = self.read and self.type in {"DATE", "TIMESTAMP"}
         calls = ways_to_read(self.value or "", self.read, self.type) if is_time else []
-        is_decimal = self.type.startswith(("DECIMAL", "DOUBLE", "FLOAT"))
-        if self.read and is_decimal:
-            calls = [
-                form.format(self.read) for form, text in _SEPARATORS.items() if re.fullmatch(text, self.value or "")
-            ]
+        if self.read and self.type.startswith(("DECIMAL", "DOUBLE", "FLOAT")):
+            forms = (form for form, text in _SEPARATORS.items() if re.fullmatch(text, self.value or ""))
+            calls = [form.format(self.read) for form in forms]
         return f", or write {' or '.join(calls)} in the spec" if calls else ""
 
 
 def explained(engine: Engine, spec: Spec, error: Exception) -> ScdgenError:
     """Translate an error of Spark's; for a broken rule, with the count and a sample."""
-    # Tell a failure of Spark's from one that the generated SQL raises for a broken rule.
     broken = rule_name(str(error))
     if broken is None:
         return value_error(engine, spec, error) or _with_key(engine, spec, error)
@@ -194,9 +190,7 @@ def explained(engine: Engine, spec: Spec, error: Exception) -> ScdgenError:
         return found
     rule, message = broken
     refused, count, sample, counted = advise(spec, rule, message), None, None, ""
-    # The variables of the failed statement are still set, so that a query can count the rows that break the rule.
-    query = broken_rows(spec, rule)
-    if query is not None:
+    if (query := broken_rows(spec, rule)) is not None:
         try:
             count, sample = engine.query(query).collect()[0]
             sample = _with_user_names(spec, str(sample))
@@ -260,15 +254,9 @@ def rule_name(text: str) -> tuple[str, str] | None:
 def _with_user_names(spec: Spec, text: str) -> str:
     """Replace names of the generated SQL in a message or a sample with those of the user; times as tables have them."""
     started = spec.history.valid_from if spec.keeps_history else "updated_at"
-    shown = {
-        "_scd_at": "effective_at",
-        "_scd_from": started,
-        "_scd_until": spec.history.valid_to,
-        "_scd_sets": "sets",
-        "_scd_table": "alias",
-    }
+    shown = {"at": "effective_at", "from": started, "until": spec.history.valid_to, "sets": "sets", "table": "alias"}
     for name, known in shown.items():
-        text = text.replace(f'"{name}":', f'"{known}":')
+        text = text.replace(f'"_scd_{name}":', f'"{known}":')
     text = re.sub(r'"(\d{4,}-\d\d-\d\d)T([\d:]{8})(?:\.000|(\.\d{3}))(?:Z|[+-]\d\d:\d\d)"', r'"\1 \2\3"', text)
     return re.sub(r"\b_scd_target_\d+\b", lambda _: spec.target, text)
 
@@ -285,11 +273,10 @@ def value_error(engine: Engine, spec: Spec, error: Exception) -> ScdgenError | N
         return None
     if param := _bad_param(engine.spark, spec):
         return param
-    found = bad_value(engine, spec)
-    if found is None:
-        return None
-    message = found.message(spec.target, "the source")
-    return DataError(message, rule="cast", count=found.count, sample=found.key, values=found.shown)
+    if found := bad_value(engine, spec):
+        message = found.message(spec.target, "the source")
+        return DataError(message, rule="cast", count=found.count, sample=found.key, values=found.shown)
+    return None
 
 
 def _bad_param(spark: SparkSession, spec: Spec) -> UsageError | None:
@@ -342,7 +329,6 @@ def bad_value(engine: Engine, spec: Spec) -> BadValue | None:
 def _sampled(engine: Engine, spec: Spec, cast: SourceCast, count: int) -> BadValue:
     """Find one of the rows in which a cast fails."""
     keys = [(name, SourceRow(spec).fragment(name)) for name in spec.keys]
-    # Read a row in one query: the value, its key, and the columns that the expression reads.
     values = (SourceCast.of(name, read, "").conversion.value for name, read in keys)
     texts = [cast.conversion.value, *values, *map(quote, cast.reads)]
     # Only rows of files have the name of their file.

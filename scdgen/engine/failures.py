@@ -157,15 +157,13 @@ _MALFORMED: tuple[tuple[str, str], ...] = (
 def translate(spec: Spec, error: Exception, place: str = "") -> ScdgenError:
     """Translate an error of the engine about a ``place``, by default the table of the spec."""
     place = place or spec.target
-    own = _of_server(str(error))
-    if own is not None:
+    if own := _of_server(str(error)):
         return own
     if spec.source.path and re.search(r"\[(PARQUET_TYPE_\w+|UNSUPPORTED_TIME_TYPE)\]", str(error)):
         path = Path(spec.source.path)
         if unread := describe_unread(sorted(path.rglob("*.parquet")) if path.is_dir() else [path]):
             return DataError(unread, place=place)
-    broken = explain_unreadable(str(error))
-    if broken is not None:
+    if broken := explain_unreadable(str(error)):
         file, what = broken
         shown = _shown_path(file or spec.source.path or "a source")
         return DataError(f"{shown}: {what}", place=place, values=find_values(what))
@@ -208,8 +206,7 @@ def explain_unreadable(text: str) -> tuple[str | None, str] | None:
     if is_commit(file):
         return file, "this commit in the log of a table is cut or broken; restore the file"
     for pattern, message in _MALFORMED:
-        found = re.search(pattern, text)
-        if found:
+        if found := re.search(pattern, text):
             return file, message.format(*(quoted(part.strip()) for part in found.groups()))
     return file, "cannot be read; fix the file, or name its format as it is"
 
@@ -255,10 +252,8 @@ def _of_server(text: str) -> ScdgenError | None:
 def _error(place: str, error: Exception, spec: Spec | None = None) -> ScdgenError:
     """Translate an error; ``spec`` is searched for the names in it."""
     text = str(error)
-    # The first pattern that matches counts, so narrow ones stand before wide ones.
     for pattern, kind, what, fix in _KNOWN:
-        found = re.search(pattern, text, re.DOTALL)
-        if found:
+        if found := re.search(pattern, text, re.DOTALL):
             parts = [_plain(part or "") for part in found.groups()]
             where = _where(spec, parts[0]) if spec is not None and "{where}" in what else ""
             values = [parts[-1]] if "{value}" in what else [""]
@@ -296,8 +291,7 @@ def _first_line(text: str) -> str:
 
 def _hint(parts: list[str]) -> str:
     """Suggest an existing name for a missing one."""
-    # Without a list of the names that are there, suggest none.
-    if len(parts) < 2:
+    if len(parts) < 2:  # no list of the names that are there
         return ""
     names = parts[1].split(", ")
     # Look for known reasons of odd names in a CSV before a similar name is suggested.
@@ -312,8 +306,7 @@ def _hint(parts: list[str]) -> str:
     # Compare without the qualifier, which the missing name may lack.
     last = {name.rpartition(".")[2]: name for name in names}
     hint = nearest_column(parts[0].rpartition(".")[2], last).removeprefix("; ")
-    most = 5  # names that Spark lists
-    others = " and maybe others" if len(names) == most else ""
+    others = " and maybe others" if len(names) == 5 else ""  # as many as Spark lists
     return re.sub("'(.*)'", lambda found: f"'{last[found[1]]}'", hint) or f"there are {parts[1]}{others}"
 
 

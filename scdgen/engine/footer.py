@@ -1,7 +1,4 @@
-"""The schema of a Parquet file, as pyarrow reads it: what tells its columns apart before Spark reads them.
-
-Spark infers no type for nanoseconds, and says neither in which file nor in which column they are.
-"""
+"""What the footer of a Parquet file says of its columns: Spark infers no type for some, and does not say for which."""
 
 from __future__ import annotations
 

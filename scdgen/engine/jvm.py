@@ -131,14 +131,12 @@ class JarList:
 def explain_start(noise: str) -> str:
     """Explain on one line why Spark did not start."""
     # Look at what Ivy says first: the errors of Java that follow do not give the reason.
-    failed = sorted(set(re.findall(r"download failed: ([\w.:#;!()-]+)", noise)))
-    if failed:
+    if failed := sorted(set(re.findall(r"download failed: ([\w.:#;!()-]+)", noise))):
         return (
             f"the package {failed[0]} could not be copied from the local Maven repository, which has its description "
             "but not its JAR; remove its folder below ~/.m2/repository and run again"
         )
-    missing = sorted(set(re.findall(r":: ([\w.-]+#[\w.-]+;[\w.]+): not found", noise)))
-    if missing:
+    if missing := sorted(set(re.findall(r":: ([\w.-]+#[\w.-]+;[\w.]+): not found", noise))):
         return (
             f"the package {missing[0]} could not be downloaded; check the network or the Maven mirror settings, and "
             "that delta-spark fits pyspark (pip install delta-spark==4.4.0 brings one that does)"

@@ -10,21 +10,16 @@ import logging
 import os
 import re
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scdgen import paths
 from scdgen.engine.failures import translate_at, translate_without_spec
-from scdgen.engine.jvm import (
-    FEW_ROWS,
-    JarList,
-    explain_start,
-    find_java,
-    takes_class_path,
-)
+from scdgen.engine.jvm import FEW_ROWS, JarList, explain_start, find_java, takes_class_path
 from scdgen.errors import EngineError, UsageError, printable
 from scdgen.sql import quote_parts, text_literal
 from scdgen.sql.zones import same_zone
@@ -90,9 +85,7 @@ PARTITIONS_AS_TEXT = {"spark.sql.sources.partitionColumnTypeInference.enabled": 
 
 
 def local_session(
-    warehouse: str | Path = "warehouse",
-    conf: Mapping[str, str] | None = None,
-    needs_tables: bool = False,
+    warehouse: str | Path = "warehouse", conf: Mapping[str, str] | None = None, needs_tables: bool = False
 ) -> SparkSession:
     """Start Spark with Delta in this process, and register the tables below ``warehouse``.
 
@@ -102,13 +95,10 @@ def local_session(
     # Refuse a missing folder before Java starts, which takes seconds.
     may_be_elsewhere = set(conf or {}) - set(FEW_ROWS)  # a setting of the user may name another folder
     if needs_tables and not may_be_elsewhere and not Path(warehouse).exists():
-        what, fix = (
-            f"the folder {Path(warehouse).absolute()} does not exist",
-            "name the folder of earlier runs, or run the spec first",
-        )
+        what = f"the folder {Path(warehouse).absolute()} does not exist"
+        fix = "name the folder of earlier runs, or run the spec first"
         raise UsageError(what, option="--warehouse", value=warehouse, fix=fix)
-    # Find Java before Spark starts, whose own error does not say what to install.
-    find_java()
+    find_java()  # before Spark starts, whose own error does not say what to install
     try:
         from delta import configure_spark_with_delta_pip
         from pyspark import __file__ as pyspark_file
@@ -118,8 +108,6 @@ def local_session(
         raise EngineError(f"{missing} is not installed; run: pip install delta-spark==4.4.0") from error
     folder = Path(warehouse).absolute()
     require_folder(folder, warehouse)
-    builder: Any = SparkSession.builder
-    builder = builder.master("local[*]").appName("scdgen").config("spark.sql.warehouse.dir", str(folder))
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     # Run Python functions with the packages of this process, not those of the first python3 on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -127,20 +115,20 @@ def local_session(
     known = JarList.of_environment() if takes_class_path(conf or {}) else None
     jars = known.read() if known else []
     # Let the user's settings win.
-    for key, value in {**_SETTINGS, **(conf or {})}.items():
-        builder = builder.config(key, value)
+    settings = {"spark.sql.warehouse.dir": str(folder), **_SETTINGS, **(conf or {})}
+    builder: Any = SparkSession.builder
+    builder = builder.master("local[*]").appName("scdgen").config(map=settings)
     # Put the known JARs on the class path, or else let delta-spark name the packages to Ivy.
-    builder = (
-        builder.config("spark.driver.extraClassPath", os.pathsep.join(jars))
-        if jars
-        else configure_spark_with_delta_pip(builder)
-    )
+    if jars:
+        builder = builder.config("spark.driver.extraClassPath", os.pathsep.join(jars))
+    else:
+        builder = configure_spark_with_delta_pip(builder)
+    noise: list[str] = []
     try:
-        with _quiet_start() as noise:
+        with _quiet_start(noise):
             spark: SparkSession = builder.getOrCreate()
     except Exception as error:
-        raise EngineError(explain_start(noise.text() + str(error))) from error
-    # Keep the list of the JARs for the next start.
+        raise EngineError(explain_start("".join(noise) + str(error))) from error
     if known and not jars:
         known.write(str(spark.conf.get("spark.jars", "")), Path(pyspark_file).parent / "jars")
     # Give names to the tables of earlier runs: the embedded catalog forgets them when the session ends.
@@ -168,7 +156,11 @@ def remote_session(address: Url | str, conf: Mapping[str, str] | None = None) ->
             warnings.simplefilter("ignore", FutureWarning)  # pandas is too new for pyspark, but not used here
             spark: SparkSession = builder.remote(url.full).getOrCreate()
         # Set scdgen's own setting first, so that one of the user wins.
-        _set(spark, {_SUBSTITUTE: "false"}, {})
+        try:
+            spark.conf.set(_SUBSTITUTE, "false")
+        except Exception as error:
+            if not refuses(error):
+                raise
         for key, value in (conf or {}).items():
             spark.conf.set(key, value)
         # Send a query, so that a server that does not answer fails here.
@@ -232,50 +224,33 @@ def set_while(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[bool
 
     Yields ``False``, with nothing changed, if the session refuses one of them.
     """
-    before: dict[str, str | None] = {}
-    try:
-        taken = _set(spark, settings, before)
-        if not taken:
-            _back(spark, before)
+    with ExitStack() as changed:
+        try:
+            for name, value in settings.items():
+                before = spark.conf.get(name, None)
+                spark.conf.set(name, value)
+                changed.callback(*((spark.conf.unset, name) if before is None else (spark.conf.set, name, before)))
+            taken = True
+        except Exception as error:
+            if not refuses(error):
+                raise
+            changed.close()
+            taken = False
         yield taken
-    finally:
-        _back(spark, before)
-
-
-def _set(spark: SparkSession, settings: Mapping[str, str], before: dict[str, str | None]) -> bool:
-    """Change settings, and keep their previous values in ``before``; ``False`` if one is refused."""
-    try:
-        for name, value in settings.items():
-            found = spark.conf.get(name, None)
-            spark.conf.set(name, value)
-            before[name] = found
-    except Exception as error:
-        if not refuses(error):
-            raise
-        return False
-    return True
-
-
-def _back(spark: SparkSession, before: dict[str, str | None]) -> None:
-    while before:
-        name, value = before.popitem()
-        if value is None:
-            spark.conf.unset(name)
-        else:
-            spark.conf.set(name, value)
 
 
 @contextmanager
 def strict(spark: SparkSession) -> Iterator[None]:
     """Let the session read statements and values as the generated SQL means them.
 
-    That is ANSI mode, in which a value that does not convert is an error, not NULL; TIMESTAMP as the type of instants;
-    and :func:`as_written`. Raises :class:`EngineError` if ANSI mode is off and the session does not allow it to be
-    changed; the generated SQL refuses the other type.
+    That is ANSI mode; TIMESTAMP as the type of instants, of which the generated SQL refuses the other one; and
+    :func:`as_written`. Raises :class:`EngineError` if ANSI mode is off and may not be changed.
     """
     instants = {_TIMESTAMP: "TIMESTAMP_LTZ"} if _read(spark, _TIMESTAMP) == "TIMESTAMP_NTZ" else {}
     plain = {} if _read(spark, _SUBSTITUTE) == "false" else {_SUBSTITUTE: "false"}
-    with set_while(spark, instants), set_while(spark, plain), as_written(spark), _ansi(spark):
+    ansi = {} if _is_ansi(spark) else {_ANSI: "true"}
+    held = _held(spark, ansi, "a value which does not convert would become NULL")
+    with set_while(spark, instants), set_while(spark, plain), as_written(spark), held:
         yield
 
 
@@ -284,33 +259,23 @@ def is_as_written(spark: SparkSession) -> bool:
     return not any(_read(spark, name) == "true" for name in _READING)
 
 
-@contextmanager
-def as_written(spark: SparkSession) -> Iterator[None]:
+def as_written(spark: SparkSession) -> AbstractContextManager[None]:
     """Let Spark read the strings and names of statements as they are written.
 
     Raises :class:`EngineError` if a setting has another meaning and may not be changed.
     """
     wrong = [name for name in _READING if _read(spark, name) == "true"]
-    with set_while(spark, dict.fromkeys(wrong, "false")) as taken:
-        if not taken:
-            raise EngineError(
-                f"Spark: {wrong[0]} is true here and may not be changed, so that texts and names in the SQL would mean "
-                "something else; set it to false for this compute"
-            )
-        yield
+    return _held(spark, dict.fromkeys(wrong, "false"), "texts and names in the SQL would mean something else")
 
 
 @contextmanager
-def _ansi(spark: SparkSession) -> Iterator[None]:
-    if _is_ansi(spark):
-        yield
-        return
-    with set_while(spark, {_ANSI: "true"}) as taken:
+def _held(spark: SparkSession, settings: Mapping[str, str], otherwise: str) -> Iterator[None]:
+    """Change flags. Raises :class:`EngineError` with what would happen ``otherwise`` if the session refuses one."""
+    with set_while(spark, settings) as taken:
         if not taken:
-            raise EngineError(
-                f"Spark: {_ANSI} is false here and may not be changed, so that a value which does not convert would "
-                "become NULL; set it to true for this compute"
-            )
+            (name, value), *_ = settings.items()
+            what = f"{name} is {'false' if value == 'true' else 'true'} here and may not be changed"
+            raise EngineError(f"Spark: {what}, so that {otherwise}; set it to {value} for this compute")
         yield
 
 
@@ -338,11 +303,8 @@ def _read(spark: SparkSession, setting: str) -> str | None:
 
 
 def _is_ansi(spark: SparkSession) -> bool:
-    try:
-        return str(spark.conf.get(_ANSI)) == "true"
-    except Exception as error:
-        if not refuses(error):
-            raise
+    if (found := _read(spark, _ANSI)) is not None:
+        return found == "true"
     # The server does not show the setting, so try a cast that only ANSI refuses.
     try:
         spark.sql("SELECT CAST('a' AS INT)").collect()
@@ -372,26 +334,18 @@ def require_primary_keys(spark: SparkSession, spec: Spec) -> None:
         raise EngineError(f"{spec.target}: table.primary_key: {what}; {fix}") from error
 
 
-class _quiet_start:  # noqa: N801  (reads as a verb in the with statement)
-    """Capture what the JVM and Ivy print while Spark starts."""
-
-    def __enter__(self) -> _quiet_start:
-        import tempfile
-
-        self._file = tempfile.TemporaryFile()
-        self._saved = [(fd, os.dup(fd)) for fd in (1, 2)]
-        for fd, _ in self._saved:
-            os.dup2(self._file.fileno(), fd)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for fd, saved in self._saved:
-            os.dup2(saved, fd)
-            os.close(saved)
-        self._file.seek(0)
-        self._text = self._file.read().decode("utf-8", "replace")
-        self._file.close()
-
-    def text(self) -> str:
-        """Return what was printed."""
-        return self._text
+@contextmanager
+def _quiet_start(noise: list[str]) -> Iterator[None]:
+    """Put what the JVM and Ivy print in this block into ``noise``."""
+    with tempfile.TemporaryFile() as file:
+        saved = [(fd, os.dup(fd)) for fd in (1, 2)]
+        for fd, _ in saved:
+            os.dup2(file.fileno(), fd)
+        try:
+            yield
+        finally:
+            for fd, copy in saved:
+                os.dup2(copy, fd)
+                os.close(copy)
+            file.seek(0)
+            noise.append(file.read().decode("utf-8", "replace"))

@@ -1,7 +1,6 @@
-"""Session variables for Spark 3.5, which has none: their values are put into the statements as literals.
+"""Session variables for Spark 3.5, which has none: DECLARE and SET are interpreted here, and values become literals.
 
-Spark 4.0 added them (SPARK-42849), and Databricks Runtime 14.1. On Spark 3.5 the generated files cannot be pasted, but
-they can be run: DECLARE and SET are interpreted here.
+Spark 4.0 added them (SPARK-42849), and Databricks Runtime 14.1.
 """
 
 from __future__ import annotations
@@ -82,10 +81,8 @@ class Substituting:
         """``DECLARE OR REPLACE VARIABLE name TYPE [DEFAULT value]``."""
         name, *rest = found[4:]
         default = next((token for token in rest if token.text.upper() == "DEFAULT"), None)
-        end = default.start if default else len(text)
-        self._types[name.text] = text[name.end + 1 : end].strip()
-        value = text[default.end + 1 :].strip() if default else "NULL"
-        self._assign([name.text], value)
+        self._types[name.text] = text[name.end + 1 : default.start if default else len(text)].strip()
+        self._assign([name.text], text[default.end + 1 :].strip() if default else "NULL")
 
     def _set(self, text: str, found: Sequence[Token]) -> None:
         """``SET VARIABLE name = value``, or ``(name, name) = (SELECT value, value …)``."""

@@ -20,11 +20,7 @@ _SOURCE = re.compile(
     rf"(?:STREAM\s*\(\s*({NAME})\s*\)|(?:STREAM\s+)?({NAME}))(?:\s+(WITH\b.*))?", re.IGNORECASE | re.DOTALL
 )
 _FILES = re.compile(r"STREAM\s*\((.+)\)|(?:STREAM\s+)?(read_files\b.+)", re.IGNORECASE | re.DOTALL)
-_CONDITIONS = {
-    Clause.DELETES: "delete_when",
-    Clause.TRUNCATES: "truncate_when",
-    Clause.SETS: "sets",
-}
+_CONDITIONS = {Clause.DELETES: "delete_when", Clause.TRUNCATES: "truncate_when", Clause.SETS: "sets"}
 _VERSION = re.compile(r"\bcurrent_snapshot_version\s*\(", re.IGNORECASE)
 _SELECTED_VERSION = re.compile(
     r"\(\s*SELECT\s+(?:`[^`]+`|\w+)\s+FROM\s+current_snapshot_version\s*\(\s*\)\s*\)", re.IGNORECASE

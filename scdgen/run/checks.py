@@ -22,21 +22,16 @@ if TYPE_CHECKING:
 
 
 def check_table(engine: Engine, spec: Spec, limit: int = 5) -> list[CheckResult]:
-    """Run the checks in the time zone of the table, one run at a time. Raises the errors of :func:`run_checks`."""
+    """Run the built-in checks, then those of the spec, in the time zone of the table.
+
+    Raises :class:`DataError` if the table does not exist, or lacks a key or a column of the pattern.
+    """
     with engine.lock, table_zone(engine, spec) as zoned, engine.translated(spec):
         require_table(engine.spark, spec)
-        return run_checks(engine, zoned, limit)
+        return _run_checks(engine, zoned, limit)
 
 
-def run_checks(engine: Engine, spec: Spec, limit: int) -> list[CheckResult]:
-    """Run the built-in checks, then those of the spec, which read the table directly.
-
-    The built-in checks see NULL in a column that the table lacks, as the next run will add it.
-
-    Raises:
-        DataError: the table lacks a key or a column of the pattern.
-        ScdgenError: a check cannot be computed.
-    """
+def _run_checks(engine: Engine, spec: Spec, limit: int) -> list[CheckResult]:
     spark, table = engine.spark, TargetTable(engine.spark, spec)
     # Require the columns without which the checks have no meaning: the keys, and those of the pattern.
     missing = find_missing(spec, spark.table(table.name).columns)
@@ -46,7 +41,7 @@ def run_checks(engine: Engine, spec: Spec, limit: int) -> list[CheckResult]:
             f"{spec.target}: cannot be checked, the table has no column {', '.join(needed)}; "
             "was it made from another spec?"
         )
-    # A column that the next run adds counts as NULL until then.
+    # A column that the next run adds counts as NULL until then; the checks of the spec read the table directly.
     with table.view_with_columns(missing) as relation:
         results = _run_built_in(engine, spec, relation, limit)
     # Give each check a statement of its own, so that an error names the check that failed.

@@ -1,7 +1,7 @@
 """Everything that depends on Delta Lake: the log of a table, restore, transactions, conflicts and unfinished tables.
 
-Each commit of a run names the run, its spec and the spec's hash in ``userMetadata``. The log always agrees with the
-table, so ``scdgen history`` needs no table to store runs in, and ``scdgen undo`` knows which versions a run wrote.
+Each commit of a run names the run in ``userMetadata``, so that the log, which always agrees with the table, is the
+only store of runs.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scdgen import sql
 from scdgen.compile.dates import order_times
 from scdgen.engine.session import set_while
 from scdgen.errors import DataError, EngineError, ScdgenError
-from scdgen.facts.base import ADVICE, SOURCE_CHANGED
+from scdgen.facts.base import SOURCE_CHANGED
 from scdgen.model.spec import Spec
 from scdgen.version import __version__
 
@@ -50,15 +49,27 @@ _CONFLICT = re.compile(
     r"|\b(TABLE_OR_VIEW_ALREADY_EXISTS|SCHEMA_ALREADY_EXISTS|DELTA_TABLE_ALREADY_EXISTS)\b"
     r"|\b(Concurrent(Append|DeleteRead|DeleteDelete|Transaction|Write)|MetadataChanged|ProtocolChanged)Exception\b"
 )
+# Two streams use one checkpoint.
 _TRANSACTION_CONFLICT = re.compile(r"\b(DELTA_CONCURRENT_TRANSACTION|ConcurrentTransactionException)\b")
-# Errors about a version whose files or log entries were removed.
+# A CREATE found files without a log, of another CREATE that is in progress or was interrupted.
+_OCCUPIED = re.compile(r"\bDELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION\b")
+# The files or log entries of a version were removed.
 _GONE = re.compile(
     r"\bFAILED_READ_FILE\.FILE_NOT_EXIST\b|\bDELTA_(FILE_NOT_FOUND\w*|VERSION_NOT_FOUND|VERSIONS_NOT_CONTIGUOUS)\b"
     r"|\b(FileNotFound|VersionNotFound)Exception\b"
 )
-_OCCUPIED = re.compile(r"\bDELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION\b")
-
 _SETTLED = 1.0  # seconds within which another process that is creating a table writes something
+
+# What a commit says of its run, and the metrics of Delta that a Commit has.
+_NOTED = ("run", "spec", "spec_hash", "undoes", "taken", "feed", "rewound")
+_METRICS = {
+    "inserted": "numTargetRowsInserted",
+    "updated": "numTargetRowsUpdated",
+    "deleted": "numTargetRowsDeleted",
+    "refreshed": "numTargetRowsNotMatchedBySourceUpdated",
+    "files_added": "numTargetFilesAdded",
+    "files_removed": "numTargetFilesRemoved",
+}
 
 
 # The log
@@ -79,12 +90,10 @@ def hash_spec(spec: Spec) -> str:
 def note_run(spark: SparkSession, spec: Spec, run_id: str, **more: str) -> Iterator[str]:
     """Add the run's id, the spec's path and hash, and ``more`` to each commit made in this block.
 
-    With several sources also the name of the one that the run reads; an undo and a rewind read none.
-
     Yields the id, or an empty one if the session refuses the setting, so that its commits do not name the run.
     """
     note = {"scdgen": __version__, "run": run_id, "spec": spec.origin, "spec_hash": hash_spec(spec), **more}
-    if spec.feed and not {"undoes", "rewound"} & more.keys():
+    if spec.feed and not {"undoes", "rewound"} & more.keys():  # which read no source
         note["feed"] = spec.feed
     if spec.environment:
         note["target"] = spec.environment
@@ -149,29 +158,10 @@ class Commit:
     def from_history(cls, row: Mapping[str, Any]) -> Commit:
         """Read a row of ``DESCRIBE HISTORY``."""
         note, metrics = _parse_note(row.get("userMetadata")), row.get("operationMetrics") or {}
-
+        known: dict[str, Any] = {name: note[name] for name in _NOTED if name in note}
         # Delta leaves out the metrics that an operation does not have.
-        def count(name: str) -> int | None:
-            return int(metrics[name]) if name in metrics else None
-
-        return cls(
-            version=int(row["version"]),
-            at=row["timestamp"],
-            operation=str(row["operation"]),
-            run=note.get("run", ""),
-            spec=note.get("spec", ""),
-            spec_hash=note.get("spec_hash", ""),
-            undoes=note.get("undoes", ""),
-            inserted=count("numTargetRowsInserted"),
-            updated=count("numTargetRowsUpdated"),
-            deleted=count("numTargetRowsDeleted"),
-            refreshed=count("numTargetRowsNotMatchedBySourceUpdated"),
-            files_added=count("numTargetFilesAdded"),
-            files_removed=count("numTargetFilesRemoved"),
-            taken=note.get("taken", ""),
-            feed=note.get("feed", ""),
-            rewound=note.get("rewound", ""),
-        )
+        known |= {name: int(metrics[key]) for name, key in _METRICS.items() if key in metrics}
+        return cls(int(row["version"]), row["timestamp"], str(row["operation"]), **known)
 
 
 def _parse_note(text: object) -> dict[str, str]:
@@ -202,16 +192,6 @@ def compares_snapshots(spec: Spec) -> bool:
     )
 
 
-def require_newest_snapshot(spec: Spec, newer: str) -> None:
-    """Raise :class:`DataError` if an older snapshot would withdraw what has begun since; ``newer`` is the later time.
-
-    Only rows with times of their own do that (docs/decisions/0020-announced-versions.md).
-    """
-    if newer and spec.keeps_history and spec.source.effective_at is not None:
-        what = f"a snapshot taken later, {newer}, is already in the table, and this one would withdraw what began since"
-        raise DataError(what, rule="taken_at", place=spec.target, fix=ADVICE["taken_at"])
-
-
 def find_newer_snapshot(log: Sequence[Commit], taken: str) -> str:
     """Find the time of the newest snapshot in a log, newest commit first; empty if it was not taken after ``taken``.
 
@@ -235,17 +215,7 @@ def read_detail(spark: SparkSession, table: str) -> Row:
     return spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]
 
 
-def read_format(spark: SparkSession, table: str) -> str:
-    """Read the format of a table's files; ``delta`` if the catalog does not know it."""
-    return str(read_detail(spark, table)["format"] or "delta").lower()
-
-
 # Restore
-
-
-def render_restore(table: str, version: int) -> str:
-    """Render the SQL that restores a table to a version, as a new version."""
-    return f"RESTORE TABLE {table} TO VERSION AS OF {version}"
 
 
 @dataclass(frozen=True)
@@ -262,10 +232,6 @@ class Undo:
     """The version to restore."""
     newest: int
     """The newest version of the table."""
-
-    def render_sql(self, spec: Spec) -> str:
-        """Render the statement that undoes the run."""
-        return render_restore(sql.quote_parts(spec.target_parts), self.back_to)
 
 
 # Operations that do not change rows, so they may follow a run that is to be undone.
@@ -328,9 +294,8 @@ def _require_version(spec: Spec, run: str, log: Sequence[Commit], version: int) 
 def find_versions(spec: Spec, run: str, log: Sequence[Commit]) -> tuple[int, int]:
     """Find the versions before and after a run changed rows; they are the same if it changed none.
 
-    Raises:
-        DataError: the log lacks the run or the version before it, the run is an undo, or another commit
-            changed rows between its first and its last version.
+    Raises :class:`DataError` if the log lacks the run or the version before it, if the run is an undo, or if another
+    commit changed rows in between.
     """
     made = _find_run(spec, run, log)
     if made[0].undoes:
@@ -391,16 +356,6 @@ def is_conflict(error: BaseException) -> bool:
     return _mentions(error, _CONFLICT)
 
 
-def is_transaction_conflict(error: BaseException) -> bool:
-    """Whether two streams use one checkpoint, so that Delta rejected the second one's commit."""
-    return _mentions(error, _TRANSACTION_CONFLICT)
-
-
-def is_occupied_location(error: BaseException) -> bool:
-    """Whether a CREATE found files without a log, of another CREATE that is in progress or was interrupted."""
-    return _mentions(error, _OCCUPIED)
-
-
 def _mentions(error: BaseException, what: re.Pattern[str]) -> bool:
     return any(what.search(f"{type(cause).__name__} {cause}") for cause in _causes(error))
 
@@ -424,10 +379,6 @@ class RetryLimit:
     """The seconds after its first lost try in which it starts over."""
     times: int | None = None
     """The most times that it starts over; ``None`` for any number."""
-
-    def is_spent(self, retries: int, seconds: float) -> bool:
-        """Whether no try is left after so many retries, and so long after the first lost try."""
-        return seconds >= self.seconds or retries == self.times
 
     def describe(self) -> str:
         """The limit in words, as in ``for up to 10 minutes``."""
@@ -465,11 +416,9 @@ def retry(
     Returns the result and the number of retries. ``clear`` is called if the table's location has files and no other
     process seems to write there; it returns whether it removed them, and if so the attempt is repeated once.
 
-    Delta commits a MERGE only if no version since its start has touched the files that it read. A failed attempt has
-    therefore changed nothing, and the next one computes everything again.
-
-    Waits before each retry, twice as long each time, up to ten seconds, less a random part, so that the same writers
-    do not collide again. A line on stderr says that the run waits.
+    Delta commits a MERGE only if no version since its start has touched the files that it read, so that a failed
+    attempt has changed nothing. Waits before each retry, twice as long each time, up to ten seconds, less a random
+    part, so that the same writers do not collide again.
 
     Raises:
         EngineError: every attempt failed on a conflict.
@@ -483,9 +432,9 @@ def retry(
             # Count the time from the first conflict, so that a long attempt does not use it up.
             now = time.monotonic()
             first_lost = first_lost if number else now
-            spent = limit.is_spent(number, now - first_lost)
+            spent = now - first_lost >= limit.seconds or number == limit.times
             # Files without a table: another run may be creating it, so wait for that before clearing the location.
-            occupied = is_occupied_location(error)
+            occupied = _mentions(error, _OCCUPIED)
             unsure = occupied and not spent and number + 1 < _OCCUPIED_TRIES
             grew = isinstance(error, DataError) and error.rule == SOURCE_CHANGED
             # Pass on what another try does not change; clear what an interrupted CREATE has left, and repeat once.
@@ -493,7 +442,7 @@ def retry(
                 if occupied and clear(error):
                     return attempt(), number
                 raise
-            if spent and (grew or is_transaction_conflict(error)):
+            if spent and (grew or _mentions(error, _TRANSACTION_CONFLICT)):
                 raise  # more retries may not help, and these errors have specific messages
             if spent:
                 raise EngineError(limit.explain_end(target, number)) from error
@@ -512,11 +461,10 @@ def retry(
 
 
 def clear_unfinished(spark: SparkSession, error: BaseException) -> bool:
-    """Remove the folder of a CREATE that was interrupted before its first commit, such as by a full disk.
+    """Remove the folder of a CREATE that was interrupted before its first commit; return whether it is gone.
 
-    Returns whether the folder is gone. Removes only a local folder of an embedded Spark, and only if it holds nothing
-    but what Delta writes before that commit: an empty log and temporary files. ``error`` is Delta's error, which names
-    the folder.
+    Removes only a local folder of an embedded Spark, which ``error`` of Delta names, and only if it holds nothing but
+    what Delta writes before that commit: an empty log and temporary files.
     """
     text = "\n".join(map(str, _causes(error)))
     named = re.search(r"associated location \('file:(/.*?)'\)", text)

@@ -10,23 +10,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scdgen import sql
-from scdgen.compile.queries import (
-    DiffRun,
-    DiffTimes,
-    TableVersion,
-    diff_known_query,
-    diff_run_query,
-    diff_times_query,
-)
+from scdgen.compile.queries import DiffRun, DiffTimes, TableVersion, diff_known_query, diff_run_query, diff_times_query
 from scdgen.errors import DataError, UsageError
 from scdgen.facts.plan import CHANGES, ROW_CHANGES, VERSIONS
 from scdgen.model.spec import Spec
 from scdgen.run.delta import explain_vacuumed, find_versions
 from scdgen.run.results import DiffResult, DiffRow
-from scdgen.run.versions import Given, Rows, Tables, list_keys, require_forms, resolve_word, wrong_order
+from scdgen.run.versions import Given, Rows, Tables, list_given, require_forms, resolve_word, wrong_order
 from scdgen.stored.state import find_missing
 
 _ANY = TableVersion(0)
+_TIMES = ("from_time", "to_time", "known_from", "known_to")  # of a DiffFilter, in the order of its given values
 _DAY = re.compile(r"\d{4}-\d\d-\d\d($| \d\d:\d\d)")  # texts that are in the order of the times
 
 
@@ -53,26 +47,29 @@ class DiffFilter:
         return self.run_id is not None or self.known_from is not None
 
     def query(
-        self,
-        spec: Spec,
-        versions: tuple[TableVersion, TableVersion] = (_ANY, _ANY),
-        unchanged: bool = False,
+        self, spec: Spec, versions: tuple[TableVersion, TableVersion] = (_ANY, _ANY), unchanged: bool = False
     ) -> DiffRun | DiffTimes:
         """Return the query; of a run, for the ``versions`` before and after it. ``unchanged`` includes equal rows.
 
         Raises :class:`UsageError` for options that exclude each other, or a key or history that the spec does not have.
         """
-        if self.run_id is not None and (self.from_time is not None or self.to_time is not None):
-            what = "goes without --from and --to; give a run, or the times to compare"
-            raise UsageError(what, option="--run")
-        if (self.known_from, self.known_to) != (None, None):
-            return self._known_query(spec, unchanged)
+        timed = (self.from_time, self.to_time) != (None, None)
+        knows = (self.known_from, self.known_to) != (None, None)
+        if self.run_id is not None and timed:
+            raise UsageError("goes without --from and --to; give a run, or the times to compare", option="--run")
+        if knows and self.known_from is None:
+            raise UsageError("is missing; give the first time of what was known", option="--known-from")
+        if knows and (timed or self.run_id is not None):
+            raise UsageError("goes without --from, --to and --run; give either", option="--known-from")
         if self.run_id is not None:
             return diff_run_query(spec, self.keys, *versions, unchanged)
-        if self.from_time is None:
-            what = "is missing; give the time to compare with, or a run with --run"
-            raise UsageError(what, option="--from")
-        query = diff_times_query(spec, self.keys, self.from_time, self.to_time, unchanged)
+        if not knows and self.from_time is None:
+            raise UsageError("is missing; give the time to compare with, or a run with --run", option="--from")
+        query: DiffRun | DiffTimes
+        if knows:
+            query = diff_known_query(spec, self.keys, self.known_from, self.known_to, unchanged)
+        else:
+            query = diff_times_query(spec, self.keys, self.from_time, self.to_time, unchanged)
         given = self.list_given(spec)
         require_forms(given)
         times = [text for name, text, _ in given if name in {"--from", "--to"}]
@@ -80,31 +77,19 @@ class DiffFilter:
             raise wrong_order(given)  # times in other forms are compared by the engine
         return query
 
-    def _known_query(self, spec: Spec, unchanged: bool) -> DiffRun:
-        if self.known_from is None:
-            raise UsageError("is missing; give the first time of what was known", option="--known-from")
-        if (self.run_id, self.from_time, self.to_time) != (None, None, None):
-            what = "goes without --from, --to and --run; give either"
-            raise UsageError(what, option="--known-from")
-        query = diff_known_query(spec, self.keys, self.known_from, self.known_to, unchanged)
-        require_forms(self.list_given(spec))
-        return query
-
     def list_given(self, spec: Spec) -> list[Given]:
         """The given values, for :meth:`SparkTables.require_valid`."""
-        times, kind = {"--from": self.from_time, "--to": self.to_time}, spec.history.type.upper()
-        given: list[Given] = [(name, str(time), kind) for name, time in times.items() if time is not None]
-        known = {"--known-from": self.known_from, "--known-to": self.known_to}
-        given += [(name, str(time), "TIMESTAMP") for name, time in known.items() if time is not None]
-        return [*list_keys(spec, self.keys), *given]
+        times, kind = (("--from", self.from_time), ("--to", self.to_time)), spec.history.type.upper()
+        known = (("--known-from", self.known_from), ("--known-to", self.known_to))
+        kinds = [*((name, time, kind) for name, time in times), *((name, time, "TIMESTAMP") for name, time in known)]
+        return list_given(spec, self.keys, kinds)
 
 
 def read_diff(tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0) -> DiffResult:
     """Read up to ``limit`` rows (0: all), and count all of them.
 
-    Raises:
-        UsageError: the options exclude each other, a value is invalid, or the spec does not have the key or history.
-        DataError, EngineError: the table, the key or the run does not exist, or the engine failed.
+    Raises :class:`UsageError` if a value is invalid or the spec does not have the key or history, and
+    :class:`DataError` if the table, the key or the run does not exist.
     """
     # Refuse wrong options before anything is read.
     wanted.query(spec)
@@ -121,8 +106,7 @@ def read_diff(tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0) ->
         # Read the versions of a run under a guard, because VACUUM may have removed their files.
         if wanted.run_id is not None:
             versions = _find_versions(tables, spec, wanted.run_id)
-            numbers = (version.number for version in versions)
-            vacuumed.enter_context(explain_vacuumed(spec, wanted.run_id, *numbers))
+            vacuumed.enter_context(explain_vacuumed(spec, wanted.run_id, *(version.number for version in versions)))
         with vacuumed:
             rows, counts = _collect(select(unchanged=False), limit)
             # No row may mean an unchanged key or an unknown one; only the latter is an error.
@@ -133,30 +117,25 @@ def read_diff(tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0) ->
     names = (column.name for column in query.columns) if isinstance(query, DiffRun) else map(sql.quote, spec.columns)
     of_rows = VERSIONS if spec.keeps_history else CHANGES if spec.deleted else ROW_CHANGES
     words = of_rows if wanted.by_version else CHANGES
+    times = {name: getattr(wanted, name) for name in _TIMES}
     return DiffResult(
         target=spec.target,
         keys=tuple(spec.keys),
         columns=tuple(map(sql.unquote, names)),
         counts={word: counts.get(word, 0) for word in words},
         rows=tuple(_build_row(spec, row) for row in rows),
-        from_time=None if wanted.from_time is None else str(wanted.from_time),
-        to_time=None if wanted.to_time is None else str(wanted.to_time),
-        known_from=None if wanted.known_from is None else str(wanted.known_from),
-        known_to=None if wanted.known_to is None else str(wanted.known_to),
         run_id=wanted.run_id,
         versions=None if wanted.run_id is None else (versions[0].number, versions[1].number),
+        **{name: None if time is None else str(time) for name, time in times.items()},
     )
 
 
 def _resolve_words(wanted: DiffFilter, values: Sequence[str]) -> DiffFilter:
     """Return the filter with ``values`` for its times that are words."""
-    if wanted.known_from is not None:
-        known = [time for time in (wanted.known_from, wanted.known_to) if time is not None]
-        start, end, *_ = [*map(resolve_word, known, values), None, None]
-        return replace(wanted, known_from=start, known_to=end)
-    given = [time for time in (wanted.from_time, wanted.to_time) if time is not None]
-    start, end, *_ = [*map(resolve_word, given, values), None, None]
-    return replace(wanted, from_time=start, to_time=end)
+    given: dict[str, Any] = {name: time for name in _TIMES if (time := getattr(wanted, name)) is not None}
+    for name, value in zip(given, values, strict=True):
+        given[name] = resolve_word(given[name], value)
+    return replace(wanted, **given)
 
 
 def _find_versions(tables: Tables, spec: Spec, run_id: str) -> tuple[TableVersion, TableVersion]:

@@ -1,7 +1,7 @@
 """Reads the tables of the embedded warehouse without Spark, whose start takes longer than most looks at a table.
 
-The queries are those of Spark, translated by sqlglot for the DataFusion of ``deltalake``. Whatever this module does not
-read, or might read in another way than Spark, is an error here: the caller then asks Spark.
+sqlglot translates Spark's queries for the DataFusion of ``deltalake``. What might be read in another way than by Spark
+is an error here: the caller then asks Spark.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class LocalTables:
         if not (self._find(spec) / "_delta_log").is_dir():
             raise UnreadableError("not in the warehouse")
         try:
-            if (zone := self._read_zone(spec)) not in UTC_NAMES:
+            zone = self._open(spec, None).metadata().configuration.get(TIME_ZONE) or spec.time_zone
+            if zone not in UTC_NAMES:
                 raise UnreadableError(f"times of {zone}")
             yield spec.in_zone("UTC")
         except BaseException as error:
@@ -79,11 +80,7 @@ class LocalTables:
         return self._folder / table if schema in ([], ["default"]) else self._folder / f"{schema[0]}.db" / table
 
     def require_valid(self, given: Sequence[tuple[str, str, str]], ordered: bool = False) -> list[str]:
-        """Return the texts of ``given``, which any engine converts to the same values.
-
-        Raises :class:`UnreadableError` if one may be read in several ways, is a word such as ``yesterday``, or is not
-        in order.
-        """
+        """Return the texts of ``given``. Raises :class:`UnreadableError` if an engine may read one in another way."""
         for _, text, kind in given:
             if not re.fullmatch(_PLAIN.get(kind.upper(), "(?!)"), text):
                 raise UnreadableError(f"'{text}' may not be a {kind}")
@@ -106,10 +103,6 @@ class LocalTables:
         for name, version in tree.meta["tables"].items():
             builder.register(name, self._open(spec, version))
         return builder.execute(tree.sql("postgres", identify=True)).read_all()
-
-    def _read_zone(self, spec: Spec) -> str:
-        """Read the time zone that the table was made in."""
-        return self._open(spec, None).metadata().configuration.get(TIME_ZONE) or spec.time_zone
 
     def _open(self, spec: Spec, version: int | None) -> DeltaTable:
         from deltalake import DeltaTable

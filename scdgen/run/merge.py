@@ -6,22 +6,21 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from scdgen import sql
 from scdgen.compile.compile import Compiled
 from scdgen.compile.dates import Seen, note_dates
-from scdgen.compile.queries import taken_query, variables_query
+from scdgen.compile.queries import variables_query
 from scdgen.compile.statements import Statement
 from scdgen.compile.steps import Existing, Part, Step, list_steps
 from scdgen.engine.engine import Engine, SourceCounts
 from scdgen.errors import DataError
 from scdgen.facts.columns import Target
 from scdgen.facts.plan import describe_newer
-from scdgen.facts.source import TAKEN_AT
-from scdgen.model.spec import TAKEN, Spec
+from scdgen.model.spec import TAKEN
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run import delta
 from scdgen.run.checks import check_table, require_passed
@@ -30,7 +29,7 @@ from scdgen.run.plan import PlanView, open_plan
 from scdgen.run.results import RunResult
 from scdgen.run.saved import STALE, Watch, stale
 from scdgen.run.source import Prepared
-from scdgen.run.table import TargetTable, find_additions, with_zone
+from scdgen.run.table import TargetTable, find_additions, read_taken, with_zone
 from scdgen.sql.zones import UTC_NAMES
 
 _log = logging.getLogger(__name__)
@@ -57,48 +56,27 @@ class Job:
     watch: Watch | None = None
     """The saved plan that the run keeps to; ``None`` without one."""
 
-    @property
-    def spec(self) -> Spec:
-        """The spec as it was given; that of ``compiled`` reads the view of the rows, and has values for its params."""
-        return self.record.spec
 
-
-@dataclass
 class Attempt:
-    """One try at a run, without retries; each part leaves what it found for the later ones."""
+    """One try at a run, without retries; each part leaves what it found for the later ones.
 
-    engine: Engine
-    """The session, which is locked and has the rows as the view that the spec reads."""
-    job: Job
-    """The run."""
-    noted: str
-    """The run's id in its commits; empty if they cannot hold it."""
-    created: bool = False
-    """Whether the table did not exist."""
-    additions: tuple[Target, ...] = ()
-    """The columns that the table lacks."""
-    steps: Sequence[Step] = ()
-    """The statements, in the order in which every engine runs them."""
-    inferred: int | None = None
-    """The number of members that were added or moved; ``None`` if none were to be."""
-    seen: Seen = field(default_factory=Seen)
-    """The dates that the table had seen before the run, of a source with ``snapshot.each``."""
-    needless: bool = False
-    """Whether a plan found that the MERGE would write nothing."""
-    source_counts: SourceCounts = field(default_factory=SourceCounts)
-    """The rows of the source."""
-    merge_counts: Mapping[str, Any] = field(default_factory=dict)
-    """What the MERGE returned, by Delta's names; empty without one."""
-    spec: Spec = field(init=False)
-    """The spec as it was given; that of ``compiled`` reads the view of the rows, and has values for its params."""
-    compiled: Compiled = field(init=False)
-    """The SQL of the run, and the spec with its source and params."""
-    table: TargetTable = field(init=False)
-    """The target."""
+    ``engine`` is locked and has the rows as the view that the spec reads; ``noted`` is the run's id in its commits,
+    empty if they cannot hold it.
+    """
 
-    def __post_init__(self) -> None:
-        self.spec, self.compiled = self.job.spec, self.job.prepared.compiled
-        self.table = TargetTable(self.engine.spark, self.spec)
+    def __init__(self, engine: Engine, job: Job, noted: str):
+        self.engine, self.job, self.noted = engine, job, noted
+        # The spec as it was given; that of ``compiled`` reads the view, and has values for its params.
+        self.spec, self.compiled = job.record.spec, job.prepared.compiled
+        self.table = TargetTable(engine.spark, self.spec)
+        self.created = False  # whether the table did not exist
+        self.additions: tuple[Target, ...] = ()  # the columns that the table lacks
+        self.steps: Sequence[Step] = ()  # in the order in which every engine runs them
+        self.inferred: int | None = None  # members that were added or moved; None if none were to be
+        self.seen = Seen()  # the dates that the table had seen before the run, with snapshot.each
+        self.needless = False  # whether a plan found that the MERGE would write nothing
+        self.source_counts = SourceCounts()
+        self.merge_counts: Mapping[str, Any] = {}  # what the MERGE returned, by Delta's names
 
     def run(self) -> RunResult:
         """Play the steps; after an error the table is as it was."""
@@ -151,8 +129,11 @@ class Attempt:
                 self.inferred = int(self.engine.spark.sql(merge).collect()[0][0])
             case Part.PLAN:
                 if not ahead:
-                    self._plan()
-                self._find_needless()
+                    # The variables of the MERGE are those of the plan, whose own would read the source again.
+                    self._count(self.compiled, self.compiled.files.merge.statements)
+                # A custom MERGE may do more than a plan counts.
+                planned, lean = self.job.record.planned, not self.engine.compiler.is_custom
+                self.needless = bool(planned) and lean and pattern_of(self.spec).is_needless(self.spec, planned)
             case Part.VIEWS:
                 # A failure drops the columns that the run adds, so that the views get them after the MERGE.
                 added = {sql.unquote(column.name) for column in self.additions}
@@ -206,10 +187,6 @@ class Attempt:
         with self.table.view_with_columns(missing) as name:
             self._count(self.compiled.with_target(name) if name else self.compiled)
 
-    def _plan(self) -> None:
-        """Count with the variables of the MERGE, which are those of the plan: its own would read the source again."""
-        self._count(self.compiled, self.compiled.files.merge.statements)
-
     def _count(self, compiled: Compiled, done: Iterable[Statement] = ()) -> None:
         """Read the counts of a plan, if that is wanted; ``done`` are statements that have set variables of it."""
         if self.job.read_plan is not None:
@@ -218,11 +195,6 @@ class Attempt:
             # Counting takes a while, in which another writer may have committed.
             if self.job.watch:
                 self.job.watch.require_fresh()
-
-    def _find_needless(self) -> None:
-        """Find whether a MERGE would have written nothing at the time of the plan; a custom one may do more."""
-        planned, lean = self.job.record.planned, not self.engine.compiler.is_custom
-        self.needless = bool(planned) and lean and pattern_of(self.spec).is_needless(self.spec, planned)
 
     def _create_views(self, step: Step, columns: Iterable[str], always: bool) -> None:
         names = (self.spec.views.current, self.spec.views.overlay)
@@ -237,17 +209,15 @@ class Attempt:
         return rows[0].asDict() if rows else {}
 
     def _note_taken(self) -> AbstractContextManager[object]:
-        """Add the time of the snapshot to the commits of this block; a custom template may not have its variable.
+        """Add the time of the snapshot to the commits of this block.
 
         Raises :class:`DataError` if it is older than the table, and would take back what began since.
         """
-        query = taken_query(self.compiled.spec)
-        if not self.noted or query is None or not self.compiled.files.merge.declares(TAKEN_AT):
+        taken = read_taken(self.engine, self.compiled.spec, self.compiled.files.merge) if self.noted else ""
+        if not taken:
             return contextlib.nullcontext()
-        taken = str(self.engine.query(query).collect()[0][0])
         if not self.created and self.spec.source.effective_at and delta.compares_snapshots(self.spec):
-            newer = delta.find_newer_snapshot(self.table.read_newest(), taken)
-            delta.require_newest_snapshot(self.spec, newer)
+            self.table.find_newer_snapshot(self.spec, taken)
         return delta.note_run(self.engine.spark, self.spec, self.noted, taken=taken)
 
     def _note_date(self) -> None:

@@ -1,7 +1,6 @@
 """Records each run as a row of a Delta table that the user names (``--metrics ops.runs``).
 
-The row is added after the MERGE, by a plain INSERT, which does not conflict with other writers. If it fails, the MERGE
-is not undone.
+The row is added after the MERGE, by a plain INSERT, which does not conflict with other writers.
 """
 
 from __future__ import annotations
@@ -101,21 +100,18 @@ class RunRecord:
             "error": self.error,
         }
         # Add what only a finished run has; the columns of a failed one stay NULL.
-        done = self.result
-        if done is not None:
+        if done := self.result:
             taken = ("rows_in", "skipped", "inserted", "updated", "deleted", "refreshed", "retries", "created")
             known |= {name: getattr(done, name) for name in taken}
+            known["version"] = done.commit.version if done.commit else None
+            known["files_added"] = done.commit.files_added if done.commit else 0
+            known["files_removed"] = done.commit.files_removed if done.commit else 0
+            known["rejected"] = json.dumps(dict(done.rejected)) if done.rejected else None
             known["late"] = self.planned.get("late")
             if self.planned:
                 counts = pattern_of(self.spec).split_counts(self.spec, self.planned)
                 known["keys"] = {word: counts.keys.get(word) for word in KEYS}
                 known["versions"] = {word: counts.versions[word] for word in VERSIONS} if counts.versions else None
-            known["rejected"] = json.dumps(dict(done.rejected)) if done.rejected else None
-            commit = done.commit
-            known["version"] = commit.version if commit else None
-            known["files_added"] = commit.files_added if commit else 0
-            known["files_removed"] = commit.files_removed if commit else 0
-        # Give every column, in order, because the INSERT lists them all.
         return {name: known.get(name) for name, _, _ in COLUMNS}
 
 
@@ -145,18 +141,13 @@ class Metrics:
                 raise UsageError(what, option="--metrics", value=self.table)
 
     def prepare(self, spark: SparkSession) -> None:
-        """Create the table if it does not exist, on the first call.
-
-        Raises:
-            DataError, EngineError: it cannot be created, or it lacks some of the columns.
-        """
+        """Create the table if it does not exist, on the first call. Raises an error if it lacks some of the columns."""
         if not self._ready:
             retry(self.table, RetryLimit(), lambda: self._create(spark))
             self._ready = True
 
     def _create(self, spark: SparkSession) -> None:
         try:
-            # Create the table on first use.
             if not spark.catalog.tableExists(self._name):
                 for statement in self.render_create():
                     spark.sql(statement).collect()

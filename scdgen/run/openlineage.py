@@ -65,28 +65,24 @@ class OpenLineage:
                 if scheme[1].lower() == "http" and not re.match(r"http:/{2}(localhost|127\.|\[::1\])", place, re.I):
                     _log.warning(f"{self.label}: sends OPENLINEAGE_API_KEY unencrypted; write https instead")
         else:
-            what = "is neither a file nor a server; write a path, or a URL of http or https"
-            raise UsageError(what, option="--openlineage", place=self.label)
+            raise self._wrong("is neither a file nor a server", "write a path, or a URL of http or https")
         # Import late: only runs with this option need the package.
         try:
             from openlineage.client import OpenLineageClient
             from openlineage.client.constants import DEFAULT_NAMESPACE_NAME
         except ImportError as error:
             what = "needs openlineage-python, which is not installed"
-            fix = "run: pip install openlineage-python"
-            raise UsageError(what, option="--openlineage", place=self.label, fix=fix) from error
+            raise self._wrong(what, "run: pip install openlineage-python") from error
         self.namespace = os.environ.get("OPENLINEAGE_NAMESPACE") or DEFAULT_NAMESPACE_NAME
         # Build the client now, so that wrong settings stop the command before the first run.
         try:
-            self._client = OpenLineageClient(config={"transport": transport})
+            self.emit = OpenLineageClient(config={"transport": transport}).emit
         except Exception as error:
             what = f"openlineage-python refuses this ({_describe(error)})"
-            fix = "correct the URL, or openlineage.yml"
-            raise UsageError(what, option="--openlineage", place=self.label, fix=fix) from error
+            raise self._wrong(what, "correct the URL, or openlineage.yml") from error
 
-    def emit(self, event: RunEvent) -> None:
-        """Send an event, or raise the client's error."""
-        self._client.emit(event)
+    def _wrong(self, what: str, fix: str) -> UsageError:
+        return UsageError(what, option="--openlineage", place=self.label, fix=fix)
 
 
 @dataclass
@@ -187,11 +183,9 @@ class Reported:
         # Add the counts and the version, which only COMPLETE has.
         if self.counts is not None:
             rows = sum(self.counts.get(name) or 0 for name in ("inserted", "updated", "refreshed", "inferred"))
-            version = str(self.counts["version"])
-            about["version"] = dataset_version_dataset.DatasetVersionDatasetFacet(version)
+            about["version"] = dataset_version_dataset.DatasetVersionDatasetFacet(str(self.counts["version"]))
             wrote["outputStatistics"] = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rows)
-        target = _name_table(self.spec.target_parts)
-        return OutputDataset(self.namespace, target, facets=about, outputFacets=wrote)
+        return OutputDataset(self.namespace, _name_table(self.spec.target_parts), facets=about, outputFacets=wrote)
 
     def _trace_columns(self, schema: set[str]) -> columns.ColumnLineageDatasetFacet | None:
         """The column lineage, as far as the columns of the source are those of a table or path."""
@@ -284,11 +278,9 @@ def _describe(error: Exception) -> str:
 
 
 def _find_facets(event: RunEvent) -> Iterator[Any]:
-    yield from (event.run.facets or {}).values()
-    yield from (event.job.facets or {}).values()
-    for output in event.outputs or []:
-        yield from (output.facets or {}).values()
-        yield from (output.outputFacets or {}).values()
+    outputs = [part for output in event.outputs or [] for part in (output.facets, output.outputFacets)]
+    for facets in (event.run.facets, event.job.facets, *outputs):
+        yield from (facets or {}).values()
 
 
 def _name_table(parts: graph.Name) -> str:
@@ -297,9 +289,7 @@ def _name_table(parts: graph.Name) -> str:
 
 
 def _name_path(path: str) -> tuple[str, str]:
-    """Return the namespace and the name of the dataset at a path, by OpenLineage's rules for names.
-
-    They are without the keys of a bucket, or what else may be a secret.
+    """Return the namespace and the name of the dataset at a path, by OpenLineage's rules, without what may be secret.
 
     >>> _name_path("s3://landing/crm/day.csv"), _name_path("hdfs://node:8020/crm"), _name_path("/data/day.csv")
     (('s3://landing', 'crm/day.csv'), ('hdfs://node:8020', '/crm'), ('file', '/data/day.csv'))

@@ -16,7 +16,6 @@ from scdgen.compile.queries import plan_rows, plan_sample, plan_shape
 from scdgen.compile.statements import Statement
 from scdgen.engine.engine import Engine
 from scdgen.errors import UsageError, nearest
-from scdgen.facts.base import Facts
 from scdgen.facts.plan import CHANGES, REFRESHED, VIEW
 from scdgen.facts.row_rules import Guards
 from scdgen.facts.source import SourceRow
@@ -43,13 +42,7 @@ class PlanView:
     """
 
     def __init__(
-        self,
-        spark: SparkSession,
-        compiled: Compiled,
-        create: str,
-        counts: str,
-        creates: bool,
-        added: tuple[str, ...] = (),
+        self, spark: SparkSession, compiled: Compiled, create: str, counts: str, creates: bool, added: tuple[str, ...]
     ):
         self.spark, self.creates, self.added = spark, creates, added
         self.compiled, self.spec = compiled, compiled.spec
@@ -62,9 +55,6 @@ class PlanView:
             self.spark.sql(self._create).collect()
             self._exists = True
         return self.spark.sql(query)
-
-    def _read(self, facts: Facts) -> list[Row]:
-        return self._query(self.compiled.compiler.render_query(facts)).collect()
 
     def count(self, *names: str) -> dict[str, int]:
         """Run the counts of plan.sql, or only those with ``names``: Spark does not compute the others."""
@@ -88,13 +78,13 @@ class PlanView:
 
     def rows(self) -> list[Row]:
         """Read every version (scd1: row) that a run would write or remove: its action and its new values."""
-        return self._read(plan_rows(self.spec))
+        return self._query(self.compiled.compiler.render_query(plan_rows(self.spec))).collect()
 
     def summarize(self, target: str, limit: int, skipped: int) -> PlanResult:
         """Read the counts, and up to ``limit`` rows of each action."""
         counts, pattern = self.count(), pattern_of(self.spec)
-        rows = self._read(plan_sample(self.spec, limit)) if limit else []
-        guards = Guards.of(SourceRow(self.spec))
+        query = self.compiled.compiler.render_query(plan_sample(self.spec, limit)) if limit else ""
+        rows = self._query(query).collect() if query else []
         return PlanResult(
             target=target,
             pattern=pattern,
@@ -102,7 +92,7 @@ class PlanView:
             late=counts.get("late", 0),
             current_keys=counts["current_keys"],
             closed_keys=counts.get("closed_keys", 0),
-            limit=guards.max_deleted,
+            limit=Guards.of(SourceRow(self.spec)).max_deleted,
             skipped=skipped,
             sample=tuple(_plan_row(self.spec, row.asDict(recursive=True)) for row in rows),
         )
@@ -157,10 +147,7 @@ def open_plan(
 
 @contextmanager
 def plan_table(engine: Engine, spec: Spec, compiled: Compiled, source: DataFrame | None) -> Iterator[PlanView]:
-    """Yield the view of plan.sql; a table that does not exist or lacks columns is replaced by a view with them.
-
-    ``source`` has the rows to merge if the compiled SQL reads a view.
-    """
+    """Yield the view of plan.sql; a table that does not exist or lacks columns is replaced by a view with them."""
     table = TargetTable(engine.spark, spec)
     # A plan writes nothing, so it cannot create the table or add the columns that a run would.
     with engine.ready(compiled.spec, source):
@@ -197,8 +184,7 @@ class Limit:
     def describe_breach(self, plan: PlanResult) -> str | None:
         """The message for a plan that meets the condition; ``None`` for one that does not."""
         counts = {**plan.counts.keys, **plan.counts.versions, "late": plan.late}
-        if self.action not in counts:
-            # A pattern without history has no counts of versions.
+        if self.action not in counts:  # a pattern without history has no counts of versions
             return None
         # The closing action counts versions, and a version that marks a delete is not a current key.
         closes = self.action == plan.pattern.closing_action
@@ -217,24 +203,17 @@ class Limit:
 def parse_limits(given: Sequence[str], specs: Sequence[Spec]) -> list[Limit]:
     """Parse the conditions of ``--fail-on``. Raises :class:`UsageError` for one that no plan can meet."""
     known = list(dict.fromkeys([action for spec in specs for action in pattern_of(spec).actions(spec)] + ["late"]))
-    return [_parse_limit(text, known) for text in given]
-
-
-def _parse_limit(text: str, known: Sequence[str]) -> Limit:
-    found = _FORM.fullmatch(text)
-    if found is None:
-        raise UsageError(f"{_HOW}", option="--fail-on", value=text)
-    action, comparison, number, percent = found[1].lower(), found[2], found[3], bool(found[4])
-    if action not in known:
-        listed = ", ".join(known)
-        raise UsageError(
-            f"no count '{action}'{nearest(action, known)} (one of {listed})", option="--fail-on", value=text
-        )
-    if not percent and "." in number:
-        raise UsageError(
-            f"{number} is not a valid number of rows; write a whole number, or {number}%",
-            option="--fail-on",
-            value=text,
-        )
-    # Keep the limit as the user wrote it, without blanks, for the message.
-    return Limit("".join(text.split()), action, comparison, Decimal(number), percent)
+    limits = []
+    for text in given:
+        found, wrong = _FORM.fullmatch(text), ""
+        action, comparison, number, percent = found.groups() if found else ("", "", "", "")
+        if found is None:
+            wrong = _HOW
+        elif (action := action.lower()) not in known:
+            wrong = f"no count '{action}'{nearest(action, known)} (one of {', '.join(known)})"
+        elif not percent and "." in number:
+            wrong = f"{number} is not a valid number of rows; write a whole number, or {number}%"
+        if wrong:
+            raise UsageError(wrong, option="--fail-on", value=text)
+        limits.append(Limit("".join(text.split()), action, comparison, Decimal(number), bool(percent)))
+    return limits

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 from scdgen.facts.plan import REFRESHED, Counts
 from scdgen.model.spec import Spec
@@ -75,30 +75,17 @@ class RunResult:
     @classmethod
     def of_dates(cls, results: Sequence[RunResult]) -> RunResult:
         """Add up the results of the snapshots of several dates, in their order; the ids are those of the last."""
-        first, last = results[0], results[-1]
-
-        def total(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-            summed: Counter[str] = Counter()
-            for each in counts:
-                summed.update(each)
-            return dict(summed)
-
+        sums: dict[str, Any] = {}
+        for name in ("inserted", "updated", "deleted", "refreshed", "skipped", "retries", "seconds"):
+            sums[name] = sum(getattr(each, name) for each in results)
+        for name in ("rejected", "planned"):
+            counts: Counter[str] = Counter()
+            for each in results:
+                counts.update(getattr(each, name))
+            sums[name] = dict(counts)
         known = [each.rows_in for each in results if each.rows_in is not None]
-        return replace(
-            last,
-            inserted=sum(each.inserted for each in results),
-            updated=sum(each.updated for each in results),
-            deleted=sum(each.deleted for each in results),
-            refreshed=sum(each.refreshed for each in results),
-            skipped=sum(each.skipped for each in results),
-            retries=sum(each.retries for each in results),
-            seconds=sum(each.seconds for each in results),
-            created=first.created,
-            added=first.added,
-            rows_in=sum(known) if known else None,
-            rejected=total(each.rejected for each in results),
-            planned=total(each.planned for each in results),
-        )
+        sums["rows_in"] = sum(known) if known else None
+        return replace(results[-1], created=results[0].created, added=results[0].added, **sums)
 
     def as_counts(self, spec: Spec) -> dict[str, Any]:
         """The counts of a run with ``count``, which the command line prints.
@@ -153,17 +140,13 @@ class PlanRow:
     @property
     def changed(self) -> tuple[str, ...]:
         """The columns whose value would change."""
-        return _changed(self.old, self.new)
+        return _changed(self.old or {}, self.new or {})
 
 
-def _changed(old: dict[str, Any] | None, new: dict[str, Any] | None) -> tuple[str, ...]:
-    if old is None or new is None:
-        return ()
-    return tuple(name for name, value in new.items() if not _same(value, old[name]))
-
-
-def _same(one: Any, other: Any) -> bool:
-    return bool(one == other or (one != one and other != other))  # NaN equals NaN
+def _changed(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, ...]:
+    both = ((name, old[name], value) for name, value in new.items() if old)
+    # NaN equals NaN.
+    return tuple(name for name, was, now in both if not (was == now or (was != was and now != now)))
 
 
 @dataclass(frozen=True)
@@ -202,14 +185,8 @@ class PlanResult(Sequence["Row"]):
     """What a run would write or remove: the action and the new values of a version (scd1: of a row), or the old
     values of one that is removed."""
 
-    @overload
-    def __getitem__(self, place: int) -> Row: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> tuple[Row, ...]: ...
-
-    def __getitem__(self, place: int | slice) -> Row | tuple[Row, ...]:
-        """Return one of ``rows``."""
+    def __getitem__(self, place: Any) -> Any:
+        """Return one of ``rows``, or a slice of them."""
         return self.rows[place]
 
     def __len__(self) -> int:
@@ -243,7 +220,7 @@ class DiffRow:
     @property
     def changed(self) -> tuple[str, ...]:
         """The columns whose value changed."""
-        return _changed(self.old, self.new)
+        return _changed(self.old or {}, self.new or {})
 
 
 @dataclass(frozen=True)

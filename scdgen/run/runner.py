@@ -1,7 +1,6 @@
 """Runs the statements of a spec on a SparkSession, including Spark Connect and Databricks Connect.
 
-A run plays the text that ``scdgen generate`` writes, with the name of the source and the values of the params filled
-in: :mod:`scdgen.run.merge` has one try, and this module what is around it: locks, retries, metrics, the result.
+:mod:`scdgen.run.merge` has one try at a run, and this module what is around it: retries, metrics, the result.
 """
 
 from __future__ import annotations
@@ -18,14 +17,13 @@ from typing import TYPE_CHECKING
 from scdgen import sql
 from scdgen.compile.compile import Compiled
 from scdgen.compile.dates import dates_query, no_dates, runs_of, undated
-from scdgen.compile.queries import source_counts, taken_query, variables_query
+from scdgen.compile.queries import source_counts, variables_query
 from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
 from scdgen.engine.session import require_primary_keys
 from scdgen.engine.spark3 import require_types, session_of, with_variables
 from scdgen.errors import UsageError
 from scdgen.facts.built import Source
-from scdgen.facts.source import TAKEN_AT
 from scdgen.facts.variables import param_variables
 from scdgen.model.bind import param_texts
 from scdgen.model.spec import TAKEN, Spec, choose_feeds
@@ -36,14 +34,14 @@ from scdgen.run.delta import RETRY_FOR, Commit, Result, RetryLimit, Undo, retry
 from scdgen.run.diff import DiffFilter, read_diff
 from scdgen.run.merge import Attempt, Job
 from scdgen.run.metrics import Metrics, RunRecord, record_run
-from scdgen.run.openlineage import OpenLineage, Reported, report_run
+from scdgen.run.openlineage import OpenLineage, report_run
 from scdgen.run.plan import PlanView, plan_table
 from scdgen.run.results import CheckResult, DiffResult, PlanResult, RunResult
 from scdgen.run.rewind import RewindResult, plan_rewind, rewind
 from scdgen.run.saved import PlannedRun, State, Watch, read_state
 from scdgen.run.source import Prepared, prepare
 from scdgen.run.stream import BatchResult, build_micro_batch
-from scdgen.run.table import TargetTable, table_zone
+from scdgen.run.table import TargetTable, read_taken, table_zone
 from scdgen.run.times import require_times
 from scdgen.run.versions import SparkTables, VersionFilter, read_history, require_table
 
@@ -132,9 +130,10 @@ class Runner:
         if spec.needs_dates(params or {}):
             again = partial(own.run, source=source, adopt=adopt, infer=infer, count=count, run_id=run_id)
             return own._run_dates(spec, source, params or {}, again, count)
+        instead = None if source is None else ""
         with (
             own._record(spec, run_id) as record,
-            own._report(record, source, infer) as reported,
+            report_run(own._openlineage, record.spec, record.run, instead, infer) as reported,
             own._prepare(spec, source, params, infer) as prepared,
         ):
             read_plan = partial(own._count, spec, plan) if count else None
@@ -180,12 +179,7 @@ class Runner:
                 return dates
 
     def run_once(
-        self,
-        spec: Spec,
-        source: DataFrame | None,
-        params: Mapping[str, object] | None,
-        application: str,
-        batch: int,
+        self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None, application: str, batch: int
     ) -> RunResult:
         """:meth:`run`, unless the table has already committed this batch of this application."""
         own = self._on_session_of(source)
@@ -224,12 +218,9 @@ class Runner:
         record = RunRecord(spec, run_id or self.run_id or delta.new_run_id(), batch)
         return record_run(self._metrics, self._engine, record)
 
-    def _report(self, record: RunRecord, source: DataFrame | None, infer: bool) -> AbstractContextManager[Reported]:
-        return report_run(self._openlineage, record.spec, record.run, None if source is None else "", infer)
-
     def _run(self, job: Job) -> RunResult:
         """Try until an attempt succeeds, or the limit is spent."""
-        spec, record = job.spec, job.record
+        spec, record = job.record.spec, job.record
 
         def attempt() -> RunResult:
             ready = self._engine.ready(job.prepared.compiled.spec, job.prepared.rows)
@@ -278,7 +269,9 @@ class Runner:
             def read(plan: PlanView) -> PlanResult:
                 counted = own._engine.count_source(bound, own.compiler.render_query(query) if query else "")
                 # A new table has no snapshot to compare with.
-                newer = "" if plan.creates else own._find_newer_snapshot(spec, prepared.compiled)
+                compares = delta.compares_snapshots(spec) and not plan.creates
+                taken = read_taken(own._engine, bound, prepared.compiled.files.plan) if compares else ""
+                newer = TargetTable(own.spark, spec).find_newer_snapshot(spec, taken) if taken else ""
                 # Only a new column that is tracked opens a version for each key with a value.
                 tracked = tuple(name for name in plan.added if spec.keeps_history and name in spec.tracked)
                 return replace(
@@ -314,12 +307,7 @@ class Runner:
         return texts
 
     def read_state(self, spec: Spec, path: str | None = None) -> State:
-        """Read all that the result of a run depends on, before a plan that is to be saved.
-
-        Args:
-            spec: the table's spec, with one of its sources.
-            path: what is read instead of the spec's source.
-        """
+        """Read all that the result of a run depends on; ``path`` is what is read instead of the spec's source."""
         return read_state(self._engine, spec, path)
 
     def require_fresh(self, spec: Spec, plan: PlannedRun) -> Watch:
@@ -327,16 +315,6 @@ class Runner:
         watch = Watch(plan, partial(self.read_state, spec, plan.source))
         watch.require_fresh()
         return watch
-
-    def _find_newer_snapshot(self, spec: Spec, compiled: Compiled) -> str:
-        """The time of a stored snapshot that is newer than the one of a plan; its variable must be set."""
-        query = taken_query(compiled.spec)
-        if query is None or not compiled.files.plan.declares(TAKEN_AT) or not delta.compares_snapshots(spec):
-            return ""
-        taken = str(self._engine.query(query).collect()[0][0])
-        newer = delta.find_newer_snapshot(TargetTable(self.spark, spec).read_newest(), taken)
-        delta.require_newest_snapshot(spec, newer)
-        return newer
 
     def versions(
         self,
@@ -452,20 +430,13 @@ class Runner:
         with self._engine.lock, self._engine.translated(spec):
             undo = self.plan_undo(spec, run_id)
             with delta.note_run(self.spark, spec, self.run_id or delta.new_run_id(), undoes=run_id):
-                self._engine.execute([undo.render_sql(spec)])
+                TargetTable(self.spark, spec).restore(undo.back_to)
         return undo
 
     def plan_rewind(
         self, spec: Spec, to: object, params: Mapping[str, object] | None = None, sample: int = 0
     ) -> RewindResult:
-        """Plan a :meth:`rewind`, and raise the errors that it would raise; writes nothing.
-
-        Args:
-            spec: the table's spec.
-            to: the time to go back to, as a Python value or text.
-            params: the value of ``last_run``, if ``open_end: last_run`` takes it from a param.
-            sample: the number of versions to read.
-        """
+        """Plan a :meth:`rewind`, and raise its errors; writes nothing. ``sample`` is the number of versions to read."""
         return plan_rewind(self._engine, spec, to, params or {}, sample)
 
     def rewind(self, spec: Spec, to: object, params: Mapping[str, object] | None = None) -> RewindResult:

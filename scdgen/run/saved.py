@@ -1,8 +1,6 @@
 """Saved plans (``plan --out``, ``run --plan``): what a plan was made from, and whether it is still so.
 
-A :class:`State` is all that a run depends on: the SQL, the time zone, the place of the tables, the Delta version of
-each table that it reads or writes, and the checksum of each file. A plan keeps the state in which it was made, and a
-run compares it with the one that it finds.
+A plan keeps the :class:`State` in which it was made, and a run compares it with the one that it finds.
 """
 
 from __future__ import annotations
@@ -10,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -40,7 +39,6 @@ STALE = "stale_plan"
 """The rule of the :class:`DataError` that refuses a plan."""
 
 _AGAIN = "plan again"
-
 Value = TypeVar("Value")
 
 
@@ -96,31 +94,27 @@ class State(_Part):
     files: tuple[File, ...]
     """The files that it reads, in the order of their paths."""
 
-    def describe_change(self, found: State) -> str | None:
-        """Describe in one line the first difference of a later state; ``None`` without any."""
-        return next(self._describe_changes(found), None)
-
-    def _describe_changes(self, found: State) -> Iterator[str]:
+    def describe_changes(self, found: State) -> Iterator[str]:
+        """Describe the differences of a later state, in one line each."""
         # The tools and places come first: tables of another place are other tables.
         for name, what in _PLACES.items():
-            before, now = getattr(self, name), getattr(found, name)
-            if before != now:
-                yield f"{what} was {before} and is {now}"
+            if getattr(self, name) != getattr(found, name):
+                yield f"{what} was {getattr(self, name)} and is {getattr(found, name)}"
         if self.spec != found.spec:
             yield "the spec has changed"
         if self.sql != found.sql:
             yield "the SQL of the spec has changed, as by other templates"
-        for before, now in _pair((self.target, *self.reads), (found.target, *found.reads), lambda table: table.name):
-            yield from _describe_table(before, now)
-        for old, new in _pair(self.files, found.files, lambda file: file.path):
-            yield from _describe_file(old, new)
+        for name, old, new in _pair((self.target, *self.reads), (found.target, *found.reads), lambda table: table.name):
+            yield from _describe_table(name, old, new)
+        for path, before, now in _pair(self.files, found.files, lambda file: file.path):
+            yield from _describe_file(path, before, now)
 
     def require_versions(self, path: str | None) -> None:
         """Raise :class:`UsageError` if a table that is read has no version, so that a change could not be found.
 
         ``path`` is the one that is read, which has to be a Delta table or files of this machine.
         """
-        if path is not None and not self.files and not any(map(_is_of_path, self.reads)):
+        if path is not None and not self.files and not any(table.name.startswith("delta.`") for table in self.reads):
             what = f"{hide_secrets(path)} has no files on this machine whose checksums would show that they changed"
             raise UsageError(f"{what}; read a Delta table, or plan without it", option="--out")
         for table in self.reads:
@@ -139,42 +133,34 @@ _PLACES = {
 }
 
 
-def _is_of_path(table: Table) -> bool:
-    return table.name.startswith("delta.`")
-
-
 def _pair(
     before: Iterable[Value], now: Iterable[Value], key: Callable[[Value], str]
-) -> Iterator[tuple[Value | None, Value | None]]:
+) -> Iterator[tuple[str, Value | None, Value | None]]:
     """Pair what has the same key; ``None`` for what the other side lacks."""
     olds, news = ({key(one): one for one in side} for side in (before, now))
-    return ((olds.get(name), news.get(name)) for name in dict.fromkeys([*olds, *news]))
+    return ((name, olds.get(name), news.get(name)) for name in dict.fromkeys([*olds, *news]))
 
 
-def _describe_table(before: Table | None, now: Table | None) -> Iterator[str]:
+def _describe_table(name: str, before: Table | None, now: Table | None) -> Iterator[str]:
     if before is None or now is None:
-        known = before or now
-        assert known is not None
-        yield f"{known.name} is {'not read any more' if now is None else 'now read'}"
+        yield f"{name} is {'not read any more' if now is None else 'now read'}"
     elif before.version is None and now.version is not None:
-        yield f"{now.name} did not exist and is at version {now.version}"
+        yield f"{name} did not exist and is at version {now.version}"
     elif before.version is not None and now.version is None:
-        yield f"{now.name} was at version {before.version} and {f'is a {now.kind}' if now.kind else 'is gone'}"
+        yield f"{name} was at version {before.version} and {f'is a {now.kind}' if now.kind else 'is gone'}"
     elif before.id != now.id:
-        yield f"{now.name} is another table of that name, created since the plan"
+        yield f"{name} is another table of that name, created since the plan"
     elif before != now:
-        yield f"{now.name} was at version {before.version} and is at version {now.version}"
+        yield f"{name} was at version {before.version} and is at version {now.version}"
 
 
-def _describe_file(before: File | None, now: File | None) -> Iterator[str]:
+def _describe_file(path: str, before: File | None, now: File | None) -> Iterator[str]:
     if before is None or now is None:
-        known = before or now
-        assert known is not None
-        yield f"{known.path} {'is gone' if now is None else 'is new'}"
+        yield f"{path} {'is gone' if now is None else 'is new'}"
     elif before.bytes != now.bytes:
-        yield f"{now.path} had {before.bytes} bytes and has {now.bytes}"
+        yield f"{path} had {before.bytes} bytes and has {now.bytes}"
     elif before.sha256 != now.sha256:
-        yield f"{now.path} has other content of the same size"
+        yield f"{path} has other content of the same size"
 
 
 class PlannedRun(_Part):
@@ -256,8 +242,7 @@ class SavedPlan(_Part):
 
 
 def _hash_content(content: Mapping[str, Any]) -> str:
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return _hash(json.dumps(content, sort_keys=True, separators=(",", ":")))
 
 
 def stale(place: str, what: str, fix: str = _AGAIN) -> DataError:
@@ -269,10 +254,7 @@ def stale(place: str, what: str, fix: str = _AGAIN) -> DataError:
 
 
 def read_state(engine: Engine, spec: Spec, source: str | None) -> State:
-    """Read the state that a run of a spec, with one of its sources, would find now.
-
-    ``source`` is the path that is read instead. The tables in defaults of params count whether or not one is given.
-    """
+    """Read the state that a run of a spec would find now; ``source`` is the path that is read instead of its own."""
     spark, read = engine.spark, _with_path(spec, source)
     with engine.lock, engine.translated(spec), table_zone(engine, spec) as zoned:
         names = dict.fromkeys(map(sql.quote_parts, graph.find_read_names(read)))
@@ -295,16 +277,10 @@ def read_state(engine: Engine, spec: Spec, source: str | None) -> State:
 def make_planned(
     spec: Spec, state: State, planned: PlanResult, source: str | None, options: Mapping[str, str]
 ) -> PlannedRun:
-    """Return what a file keeps of a plan.
+    """Return what a file keeps of a plan; ``source`` and ``options`` are those of a path read instead of the source.
 
-    Raises :class:`UsageError` if nothing would show that the run reads other rows than the plan.
-
-    Args:
-        spec: the spec, with one of its sources.
-        state: the state that was read before the plan: what has changed while it counted is found by the run.
-        planned: the plan.
-        source: the path that was read instead of the spec's source.
-        options: the options of that path, if it is a CSV.
+    The ``state`` was read before the plan, so that the run finds what has changed while it counted. Raises
+    :class:`UsageError` if nothing would show that the run reads other rows than the plan.
     """
     read = _with_path(spec, source).source
     if read.query and (found := sql.query(read.query).volatile):
@@ -336,7 +312,7 @@ class Watch:
 
     def require_fresh(self) -> None:
         """Raise :class:`DataError` if anything has changed since the plan."""
-        if change := self.planned.state.describe_change(self.read()):
+        if change := next(self.planned.state.describe_changes(self.read()), None):
             raise stale(self.planned.target, f"the plan is stale: {change}")
 
     def find_late_change(self, others: Sequence[int]) -> str | None:
@@ -347,7 +323,7 @@ class Watch:
         before = self.planned.state
         if others:
             return f"{before.target.name} got version {others[0]} by another writer"
-        return before.describe_change(self.read().model_copy(update={"target": before.target}))
+        return next(before.describe_changes(self.read().model_copy(update={"target": before.target})), None)
 
 
 def _with_path(spec: Spec, path: str | None) -> Spec:
@@ -378,14 +354,9 @@ def _read_table(spark: SparkSession, name: str) -> Table:
             return Table(name=name, kind=f"{kind} table")
         return Table(name=name, kind=kind, id=detail["id"], version=read_log(spark, name, 1)[0].version)
     except Exception:  # the plan fails if it is not there; here it is one without a version
-        return Table(name=name, kind="view" if _is_view(spark, name) else "")
-
-
-def _is_view(spark: SparkSession, name: str) -> bool:
-    try:
-        return bool(spark.catalog.tableExists(name))
-    except Exception:
-        return False
+        with suppress(Exception):
+            return Table(name=name, kind="view" if spark.catalog.tableExists(name) else "")
+        return Table(name=name, kind="")
 
 
 def _read_file(path: Path) -> File:

@@ -1,8 +1,7 @@
 """Prepares the source of a run: compiles its SQL, and computes its query once.
 
-The statements of a run read the source three times, as do those of a plan. Computing a query once saves time, and is
-needed if it returns different rows the second time, because of a clock or because its tables grow: the variables of the
-batch would be set from rows that the MERGE does not read.
+The statements of a run read the source three times. A query that returned other rows the second time, because of a
+clock or because its tables grow, would set the variables of the batch from rows that the MERGE does not read.
 """
 
 from __future__ import annotations
@@ -29,7 +28,8 @@ if TYPE_CHECKING:
 
 _numbers = itertools.count(1)
 
-# Serverless compute, Spark Connect before 4.0 (client and server), clusters that restrict calls from Python.
+# A session that cannot keep rows: serverless compute, Spark Connect before 4.0 (client and server), clusters that
+# restrict calls from Python.
 _KEEPS_NO_ROWS = re.compile(
     r"\[(?:NOT_SUPPORTED_WITH_SERVERLESS|NOT_IMPLEMENTED)\b|COMMANDTYPE_NOT_SET|Py4JSecurityException"
 )
@@ -47,10 +47,7 @@ class Prepared:
 
 @contextmanager
 def prepare(
-    engine: Engine,
-    spec: Spec,
-    given: DataFrame | None,
-    params: Mapping[str, object] | None,
+    engine: Engine, spec: Spec, given: DataFrame | None, params: Mapping[str, object] | None
 ) -> Iterator[Prepared]:
     """Compile a spec with its params, and with a view instead of its source if rows are ``given``.
 
@@ -95,20 +92,9 @@ def _compute_rows(engine: Engine, bound: Spec) -> DataFrame | None:
             # not return.
             return rows.localCheckpoint()
         except Exception as error:
-            if not keeps_no_rows(error):
+            if not _KEEPS_NO_ROWS.search(str(error)):
                 raise
             return None
-
-
-def keeps_no_rows(error: Exception) -> bool:
-    """Whether an error means that the session cannot keep rows, rather than that the query fails.
-
-    >>> keeps_no_rows(NotImplementedError("[NOT_IMPLEMENTED] localCheckpoint() is not implemented."))
-    True
-    >>> keeps_no_rows(RuntimeError("[DIVIDE_BY_ZERO] Division by zero."))
-    False
-    """
-    return bool(_KEEPS_NO_ROWS.search(str(error)))
 
 
 def _reads_own_target(spec: Spec) -> bool:

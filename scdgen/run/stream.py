@@ -1,8 +1,7 @@
 """Merges each micro-batch of a stream into its targets exactly once, even if the batch is delivered again.
 
-Delta skips a MERGE whose batch number it has already committed for the table and application
-(:func:`scdgen.run.delta.skip_known_batch`), and a second MERGE of the same rows changes nothing anyway. The application
-is the id that Spark stores in the checkpoint, so a new checkpoint is a new application, whose batches start at 0.
+Delta skips a MERGE whose batch number it has already committed for the table and application, which is the id that
+Spark stores in the checkpoint.
 """
 
 from __future__ import annotations
@@ -107,17 +106,16 @@ class MicroBatch:
                 raise
 
     def _merge(self, frame: DataFrame, batch: int) -> None:
-        begin = time.monotonic()
-        spark = frame.sparkSession
+        begin, spark = time.monotonic(), frame.sparkSession
         runner = self.runner(spark)
-        # Read the id that stays the same after a restart; Delta skips a batch of it that is already merged.
-        application = read_application_id(spark, self.checkpoint)
+        # The id of the stream stays the same after a restart; Delta skips a batch of it that is already merged.
+        lines = spark.read.text(f"{self.checkpoint.rstrip('/')}/metadata").collect()
+        application = str(json.loads("".join(line[0] for line in lines))["id"])
         fed = {spec.target for spec in self.fed}
         # Each MERGE reads the batch more than once; persist it so that Spark computes it once.
         rows = frame.persist()
         try:
             results = []
-            # Feed the batch to the specs that read it; the others read the targets that are now written.
             for step in self.steps:
                 spec, values = step.spec, self.params.get(step.spec.target, {})
                 given = rows if spec.target in fed else None
@@ -126,12 +124,6 @@ class MicroBatch:
                 self.report(BatchResult(batch, rows.count(), tuple(results), time.monotonic() - begin))
         finally:
             rows.unpersist()
-
-
-def read_application_id(spark: SparkSession, checkpoint: str) -> str:
-    """Read the id of the stream that a checkpoint belongs to; a restart does not change it."""
-    rows = spark.read.text(f"{checkpoint.rstrip('/')}/metadata").collect()
-    return str(json.loads("".join(row[0] for row in rows))["id"])
 
 
 def build_micro_batch(
@@ -156,7 +148,6 @@ def _find_fed_specs(ordered: Sequence[Step]) -> list[Spec]:
 
     Raises :class:`UsageError` if they do not all read the same table or path, or if they read queries or joins.
     """
-    # Take the specs that start the chain.
     fed = [step.spec for step in ordered if step.spec.source.is_stored and not step.needs]
     if not fed:
         spec = ordered[0].spec
@@ -164,25 +155,20 @@ def _find_fed_specs(ordered: Sequence[Step]) -> list[Spec]:
             f"{spec.origin}: a {spec.source.kind} cannot be read as a stream; name a table or a path in the source"
         )
     # Refuse those that a part of the rows would mislead, or that read something else.
-    first = fed[0]
     for spec in fed:
-        if not rules_of(spec).takes_parts(spec):
-            what = f"feed: {spec.source.feed} needs all rows of a key, of which a micro-batch has a part"
-            raise UsageError(f"{spec.origin}: {what}; use `scdgen run`")
-        if spec.each is not None:
-            what = "snapshot.each needs all rows of a date, of which a micro-batch has a part"
-            raise UsageError(f"{spec.origin}: {what}; use `scdgen run`")
-    for spec in fed[1:]:
-        if _name_source(spec) != _name_source(first):
+        takes_parts = rules_of(spec).takes_parts(spec)
+        if not takes_parts or spec.each is not None:
+            what, of = ("snapshot.each", "date") if takes_parts else (f"feed: {spec.source.feed}", "key")
+            has = f"{what} needs all rows of a {of}, of which a micro-batch has a part"
+            raise UsageError(f"{spec.origin}: {has}; use `scdgen run`")
+    first, *others = ((spec.origin, spec.source.table or spec.source.path) for spec in fed)
+    for origin, source in others:
+        if source != first[1]:
             raise UsageError(
-                f"{spec.origin}: reads {_name_source(spec)}, and {first.origin} reads {_name_source(first)}; "
+                f"{origin}: reads {source}, and {first[0]} reads {first[1]}; "
                 "one stream has one source: give specs that read the same"
             )
     return fed
-
-
-def _name_source(spec: Spec) -> str:
-    return spec.source.table or spec.source.path or "a query"
 
 
 def _choose_checkpoint(fed: Sequence[Spec], given: str | None) -> str:
@@ -207,9 +193,8 @@ def collect_options(fed: Sequence[Spec]) -> dict[str, str]:
 def open_stream(spark: SparkSession, fed: Sequence[Spec], path: str | None, options: Mapping[str, str]) -> DataFrame:
     """Open a streaming frame over the specs' common source, or over ``path`` instead of it.
 
-    The columns of files are those of the files that exist now; their text is cast to the types of the specs' columns,
-    and a value that does not convert is an error. Raises :class:`UsageError` or :class:`DataError` if the path cannot
-    be read.
+    The columns of files are those of the files that exist now, cast to the types of the specs' columns. Raises
+    :class:`UsageError` or :class:`DataError` if the path cannot be read.
     """
     from pyspark.sql.types import StructType
 

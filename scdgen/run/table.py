@@ -14,14 +14,18 @@ from typing import TYPE_CHECKING
 
 from scdgen import sql
 from scdgen.compile.dates import Seen, property_of
+from scdgen.compile.queries import taken_query
 from scdgen.compile.render import Compiler
+from scdgen.compile.statements import Script
 from scdgen.engine.engine import Engine
 from scdgen.engine.session import as_written, is_as_written, read_zone, zone_while
 from scdgen.errors import DataError
+from scdgen.facts.base import ADVICE
 from scdgen.facts.columns import Target
+from scdgen.facts.source import TAKEN_AT
 from scdgen.model.registry import PREFIX, TIME_ZONE
 from scdgen.model.spec import Spec
-from scdgen.run.delta import Commit, find_newer_snapshot, read_detail, read_format, read_log, render_restore
+from scdgen.run.delta import Commit, find_newer_snapshot, read_detail, read_log
 from scdgen.sql.types import read_json_type
 from scdgen.sql.zones import UTC_NAMES, same_zone
 from scdgen.stored.migrate import ADOPT, write_lines
@@ -107,6 +111,18 @@ class TargetTable:
         newest = find_newer_snapshot(self.read_newest(), "")
         return Seen((newest,), whole=False) if newest else Seen()
 
+    def find_newer_snapshot(self, spec: Spec, taken: str) -> str:
+        """Find the time of a stored snapshot that is newer than one of a time; empty without one.
+
+        Raises :class:`DataError` if the older one would withdraw what has begun since: only rows with times of their
+        own do that (docs/decisions/0020-announced-versions.md).
+        """
+        newer = find_newer_snapshot(self.read_newest(), taken)
+        if newer and spec.keeps_history and spec.source.effective_at is not None:
+            what = f"a snapshot taken later, {newer}, is already in the table, and this one would withdraw what began"
+            raise DataError(f"{what} since", rule="taken_at", place=spec.target, fix=ADVICE["taken_at"])
+        return newer
+
     def _read_properties(self) -> dict[str, str]:
         """The table's properties, those of scdgen as they were written.
 
@@ -123,7 +139,7 @@ class TargetTable:
         with suppress(Exception):
             if self.spark.catalog.getTable(self.name).tableType in {"VIEW", "TEMPORARY"}:
                 return "view"
-            return read_format(self.spark, self.name)
+            return str(read_detail(self.spark, self.name)["format"] or "delta").lower()
         return "delta"
 
     @contextmanager
@@ -146,7 +162,7 @@ class TargetTable:
 
     def restore(self, version: int) -> None:
         """Restore the table to a version, as a new one."""
-        self.spark.sql(render_restore(self.name, version)).collect()
+        self.spark.sql(f"RESTORE TABLE {self.name} TO VERSION AS OF {version}").collect()
 
     @contextmanager
     def restore_on_failure(self, created: bool, versions: int, run_id: str) -> Iterator[None]:
@@ -172,6 +188,15 @@ class TargetTable:
         """Whether a run wrote all versions of the table, at most this number of them."""
         commits = read_log(self.spark, self.name, versions + 1)
         return len(commits) <= versions and {commit.run for commit in commits} == {run_id}
+
+
+def read_taken(engine: Engine, bound: Spec, script: Script) -> str:
+    """Read when the snapshot of a spec was taken, once the variables of its script are set.
+
+    Empty for another feed, and without the variable, which a custom template may not have.
+    """
+    query = taken_query(bound) if script.declares(TAKEN_AT) else None
+    return str(engine.query(query).collect()[0][0]) if query else ""
 
 
 def with_zone(spec: Spec, bound: Spec) -> Spec:

@@ -1,14 +1,13 @@
 """Reads the stored versions of a table as plain values; with Spark, through JSON that it writes.
 
 pyspark converts times to the time zone of the machine, fails for years that Python's dates do not support, and returns
-FLOAT as DOUBLE. The JSON is exact, in the session's time zone and for any year: numbers stay numbers; times, decimals
-and intervals become text as by a cast, and binary becomes hex, in nested values too.
+FLOAT as DOUBLE. In the JSON, times, decimals and intervals become text as by a cast, and binary becomes hex.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -80,11 +79,8 @@ class VersionFilter:
 
     def list_given(self, spec: Spec) -> list[Given]:
         """The given values, for :meth:`SparkTables.require_valid`."""
-        kinds: dict[str, tuple[object, str]] = {
-            "--as-of": (self.as_of, spec.history.type.upper()), "--known-at": (self.known_at, "TIMESTAMP")
-        }  # fmt: skip
-        times: list[Given] = [(name, str(time), kind) for name, (time, kind) in kinds.items() if time is not None]
-        return list_keys(spec, self.keys) + times
+        times = (("--as-of", self.as_of, spec.history.type.upper()), ("--known-at", self.known_at, "TIMESTAMP"))
+        return list_given(spec, self.keys, times)
 
     def resolve(self, values: Sequence[str]) -> VersionFilter:
         """Return the filter with a time for a word such as ``yesterday``, by the values of :meth:`list_given`."""
@@ -146,8 +142,7 @@ class SparkTables:
         """Convert the texts of ``given`` to their types, and return the values as text.
 
         Raises :class:`UsageError` if one does not convert, and with ``ordered`` also if the second-last value is not
-        less than the last one. Call it before the query: depending on the ANSI mode, the CAST in the query would fail
-        or return NULL.
+        less than the last one. The CAST in a query would fail or return NULL, depending on the ANSI mode.
         """
         if not given:
             return []
@@ -210,9 +205,10 @@ def require_table(spark: SparkSession, spec: Spec) -> None:
         raise DataError(f"{spec.target}: no such table; run the spec first")
 
 
-def list_keys(spec: Spec, keys: Mapping[str, object]) -> list[Given]:
-    """(option, text, type) of each key, for :meth:`SparkTables.require_valid`."""
-    return [(f"--key {name}", str(value), spec.columns[name].type) for name, value in keys.items()]
+def list_given(spec: Spec, keys: Mapping[str, object], times: Iterable[tuple[str, object, str]]) -> list[Given]:
+    """(option, text, type) of each key, and of the times (option, value, type) that are not ``None``."""
+    given = [(f"--key {name}", str(value), spec.columns[name].type) for name, value in keys.items()]
+    return given + [(option, str(time), kind) for option, time, kind in times if time is not None]
 
 
 def resolve_word(given: object, value: str) -> object:
@@ -243,12 +239,7 @@ def wrong_order(given: Sequence[Given]) -> UsageError:
 
 
 def read_versions(tables: Tables, spec: Spec, wanted: VersionFilter, limit: int = 0) -> VersionRows:
-    """Read up to ``limit`` rows (0: all).
-
-    Raises:
-        UsageError: the spec does not have the key column, or the key or time is invalid.
-        DataError, EngineError: the table does not exist, or the engine failed.
-    """
+    """Read up to ``limit`` rows (0: all). Raises :class:`UsageError` for an unknown key column, or an invalid value."""
     wanted.query(spec)
     with tables.reading(spec) as spec:
         times = Times(spec)
@@ -289,11 +280,9 @@ def render_json_value(value: str, kind: str | Mapping[str, Any], depth: int = 0)
         if kind == "binary":
             return f"LOWER(HEX({value}))"
         return value if kind in _JSON_TYPES or kind.startswith(("char(", "varchar(")) else f"CAST({value} AS STRING)"
-    # Name the variable of the lambda by its depth, so that nested ones do not hide each other.
-    item = f"_scd_{depth + 1}"
+    item = f"_scd_{depth + 1}"  # the variable of a lambda, so that nested ones do not hide each other
     if kind["type"] == "struct":
         fields = ", ".join(_render_fields(f"{value}.", kind, depth))
-        # STRUCT() needs at least one field.
         return f"CASE WHEN {value} IS NOT NULL THEN STRUCT({fields}) END" if fields else value
     if kind["type"] == "array":
         return f"TRANSFORM({value}, {item} -> {render_json_value(item, kind['elementType'], depth + 1)})"

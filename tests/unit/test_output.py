@@ -104,10 +104,11 @@ import logging, time
 from scdgen.cli import log, output
 from scdgen.engine.session import _quiet_start
 log.set_quiet({quiet})
-with log.printed(), output.progress("starting Spark"), _quiet_start() as noise:
+noise = []
+with log.printed(), output.progress("starting Spark"), _quiet_start(noise):
     logging.getLogger("scdgen.run").debug("", extra=dict(step="merge"))
     time.sleep(0.7)
-assert noise.text() == "", noise.text()
+assert noise == [""], noise
 with log.printed():
     log.set_quiet({quiet})
     output.print_hint(f"{{log.elapsed():.0f}} s in all")

@@ -26,9 +26,8 @@ from scdgen.patterns.pattern import pattern_of
 from scdgen.run.diff import DiffFilter
 from scdgen.run.local import LocalTables
 from scdgen.run.plan import PlanView
-from scdgen.run.runner import Runner
 from scdgen.run.source import Prepared
-from scdgen.run.table import find_additions
+from scdgen.run.table import find_additions, read_taken
 from scdgen.run.times import require_times
 from scdgen.run.versions import SparkTables, VersionFilter
 from scdgen.stored.migrate import store_rows, write_lines
@@ -212,7 +211,7 @@ def sent_by(action: Callable[[Engine], object], compiler: Compiler) -> Iterator[
 
 
 def plan_of(engine: Engine) -> PlanView:
-    return PlanView(engine.spark, compile_spec(spec_of("scd2"), engine.compiler), "create", "counts", False)
+    return PlanView(engine.spark, compile_spec(spec_of("scd2"), engine.compiler), "create", "counts", False, ())
 
 
 def find_cause(engine: Engine) -> None:
@@ -237,7 +236,7 @@ def select_diff(wanted: DiffFilter, engine: Engine) -> None:
 
 def find_newer(engine: Engine) -> None:
     compiled = compile_spec(spec_of("scd2 snapshot of a day"), engine.compiler)
-    Runner(engine.spark, engine.compiler.templates)._find_newer_snapshot(compiled.spec, compiled)
+    read_taken(engine, compiled.spec, compiled.files.plan)
 
 
 GIVEN = [("--as-of", "2024-01-01", "DATE")]
