@@ -1,7 +1,4 @@
-"""Drafts a spec from the flows of AUTO CDC into one table, in SQL or in Python.
-
-Each clause is mapped, or listed as not mapped in a comment.
-"""
+"""Drafts a spec from the flows of AUTO CDC into one table; a clause is mapped, or listed as not mapped in a comment."""
 
 from __future__ import annotations
 
@@ -45,13 +42,14 @@ def draft_from_auto_cdc(path: Path, text: str, name: str | None, target: str | N
     for flow in flows:
         _check(flow, flows[0])
     table = pipeline.tables.get(flows[0].target.lower(), TargetTable())
-    draft = Draft(header=[f"Drafted by scdgen init from {path.name}; read it before the first run."])
-    own = flows[0].target
+    own, draft = (
+        flows[0].target,
+        Draft(header=[f"Drafted by scdgen init from {path.name}; read it before the first run."]),
+    )
     draft.put("target", target or own, f"Given with --target instead of {own}." if target else None)
     if table.description:
         draft.put("description", " ".join(table.description.split()))
-    stored = flows[0].stored
-    draft.put("pattern", "scd1" if stored == "SCD TYPE 1" else "scd2")
+    draft.put("pattern", "scd1" if flows[0].stored == "SCD TYPE 1" else "scd2")
     if Clause.STORED not in flows[0].clauses:
         draft.note(f"The default of {flows[0].label(Clause.STORED)}.", "pattern")
     # The rules read the columns, and the times their types, so the order matters.
@@ -82,9 +80,7 @@ def _choose(pipeline: Pipeline, name: str | None) -> list[Flow]:
 
 def _check(flow: Flow, first: Flow) -> None:
     """Raise :class:`SpecError` for clauses that are missing, that do not go together, or that differ between flows."""
-    # Require what a spec needs, and refuse what is for the other kind of flow.
-    needed = (Clause.KEYS,) if flow.is_snapshot else (Clause.KEYS, Clause.SEQUENCE)
-    for clause in needed:
+    for clause in (Clause.KEYS,) if flow.is_snapshot else (Clause.KEYS, Clause.SEQUENCE):
         if clause not in flow.clauses:
             raise flow.wrong(clause, "is missing; AUTO CDC needs it, and so does a spec")
     for clause in flow.clauses:
@@ -106,9 +102,8 @@ def _check(flow: Flow, first: Flow) -> None:
     for clause in _SHARED:
         if flow.is_snapshot != first.is_snapshot and clause == Clause.NULLS:
             continue
-        mine, other = flow.columns(clause), first.columns(clause)
-        same = clause in flow.clauses and (mine.same_as(other) if mine else other is None)
-        if (clause in flow.clauses) != (clause in first.clauses) or (clause in flow.clauses and not same):
+        mine, other = ((clause in one.clauses, one.columns(clause)) for one in (flow, first))
+        if mine != other:
             raise flow.wrong(clause, f"is not that of {where}; a spec says it once for a table: write the same in both")
 
 
@@ -166,10 +161,7 @@ def _put_columns(draft: Draft, flows: Sequence[Flow], table: TargetTable, given:
 
 
 def _list_columns(flows: Sequence[Flow], table: TargetTable, given: Given) -> tuple[list[str], dict[str, str], bool]:
-    """Return the columns that are known, those that the flows leave out, and whether there may be more.
-
-    Those that are left out are by their names in lower case.
-    """
+    """Return the columns that are known, those left out by their names in lower case, and whether there may be more."""
     chosen, left = _chosen_columns(flows)
     if chosen is not None:
         return chosen, {}, False
@@ -201,17 +193,14 @@ def _chosen_columns(flows: Sequence[Flow]) -> tuple[list[str] | None, dict[str, 
     left: dict[str, str] = {}
     for flow in flows:
         listed = flow.columns(Clause.COLUMNS)
-        if listed is None:
-            continue
-        if listed.all_but:
+        if listed and listed.all_but:
             for name in listed.names:
                 left.setdefault(name.lower(), name)
-        elif chosen is not None and not listed.same_as(chosen):
-            raise flow.wrong(
-                Clause.COLUMNS, "lists other columns than another flow into the table; list the same in both"
-            )
+        elif listed and listed != (chosen or listed):
+            what = "lists other columns than another flow into the table; list the same in both"
+            raise flow.wrong(Clause.COLUMNS, what)
         else:
-            chosen = listed
+            chosen = listed or chosen
     return (list(chosen.names), {}) if chosen is not None else (None, left)
 
 
@@ -225,9 +214,8 @@ def _kept_sequence(draft: Draft, flows: Sequence[Flow]) -> str | None:
 
 def _put_times(draft: Draft, named: dict[str, Flow], table: TargetTable, given: Given) -> None:
     """Write the history columns of scd2, or the column that orders changes in scd1."""
-    types = _known_types(table, given)
+    types, flows = _known_types(table, given), list(named.values())
     changes = {place: flow for place, flow in named.items() if not flow.is_snapshot}
-    flows = list(named.values())
     if draft.options["pattern"] == "scd1":
         # scd1 keeps one time, to order changes across batches.
         kept = _kept_sequence(draft, flows)
@@ -242,12 +230,11 @@ def _put_times(draft: Draft, named: dict[str, Flow], table: TargetTable, given: 
         # scd2 gets the columns of AUTO CDC, in the type of its sequence.
         kind = _find_history_type(list(changes.values()), types)
         _warn_of_other_types(draft, list(changes.values()), types)
-        note = None
+        chosen = kind or "timestamp"
+        draft.put("history.type", chosen)
         if kind is None and (changes or any(flow.has_version for flow in flows)):
             of = Clause.SEQUENCE if changes else "the version"
-            note = f"A guess: the statement has no type of {of}; timestamp, date or bigint."
-        chosen = kind or "timestamp"
-        draft.put("history.type", chosen, note)
+            draft.note(f"A guess: the statement has no type of {of}; timestamp, date or bigint.", "history", "type")
         draft.put("history.valid_from", "__START_AT", "The columns of AUTO CDC.")
         draft.put("history.valid_to", "__END_AT")
         draft.put("history.is_current", None)
@@ -291,12 +278,10 @@ def _warn_of_other_types(draft: Draft, changes: Sequence[Flow], types: dict[str,
 
 def _put_kept(draft: Draft, changes: dict[str, Flow], kept: str) -> None:
     """Write where scd1's time comes from, if that is not a column of the same name."""
-    values = {place.split(".")[-1]: flow.sequence[0] for place, flow in changes.items()}
-    bare = {(flow.bare_sequence or "").lower() for flow in changes.values()}
-    if bare == {kept.lower()}:
-        return
-    distinct = set(values.values())
-    set_option(draft, find_column(draft, kept, "updated_at"), "from", distinct.pop() if len(distinct) == 1 else values)
+    if {(flow.bare_sequence or "").lower() for flow in changes.values()} != {kept.lower()}:
+        values = {place.split(".")[-1]: flow.sequence[0] for place, flow in changes.items()}
+        one, *others = set(values.values())
+        set_option(draft, find_column(draft, kept, "updated_at"), "from", values if others else one)
 
 
 def _put_ties(draft: Draft, changes: Sequence[Flow], types: dict[str, str]) -> None:
@@ -345,9 +330,8 @@ def _put_rules(draft: Draft, flows: Sequence[Flow]) -> None:
     if stored == "SCD TYPE 1" and any(Clause.DELETES in flow.clauses for flow in flows):
         _put_deletes(draft, any(Clause.SETS in flow.clauses for flow in flows))
     if stored == "BITEMPORAL":
-        label = (
-            "STORED AS BITEMPORAL" if first.label(Clause.STORED) == Clause.STORED else "stored_as_scd_type: bitemporal"
-        )
+        is_sql = first.label(Clause.STORED) == Clause.STORED
+        label = "STORED AS BITEMPORAL" if is_sql else "stored_as_scd_type: bitemporal"
         draft.left_out.append(f"{label}: drafted as scd2; history.recorded keeps the time of a run")
     for flow in flows:
         if Clause.SYSTEM_SEQUENCE in flow.clauses:

@@ -48,13 +48,7 @@ _SEQUENCE = re.compile(
     r"(no|nr|num|number|id|version|offset|position|pos)?)$",
     re.IGNORECASE,
 )
-# Those that are a place in a log, which a feed may deliver again; a version of a row is not.
-_POSITION = re.compile(
-    r"^_*(lsn|scn|offset|(seq|sequence|change|event|commit|kafka|log|binlog)_?"
-    r"(no|nr|num|number|id|offset|position|pos)?)$",
-    re.IGNORECASE,
-)
-_CHANGE_TYPE = "_change_type"  # of Delta's change data feed
+_NO_POSITION = re.compile("row|version|revision|ts_ms", re.IGNORECASE)  # of those; the others are a place in a log
 _OPERATION = re.compile(
     r"^_*(cdc_?|dml_?|change_?|row_?)?(op|operation|action|change|type|kind|oper)(_?type|_?code)?$", re.IGNORECASE
 )
@@ -63,6 +57,7 @@ _DELETED = re.compile(r"^_*(is_?)?(deleted|removed)(_?flag)?$", re.IGNORECASE)
 _KIND = re.compile(r"^_*(type|kind|oper)$", re.IGNORECASE)
 _DELETES = {"d", "del", "delete", "deleted", "remove", "removed", "-d"}
 _TRUNCATES = {"t", "truncate"}
+_BEFORE = {"update_preimage", "-u"}  # of the row before an update, which is not a change
 _OPERATIONS = _DELETES | {
     "i", "u", "c", "r", "ins", "upd", "insert", "update", "create", "read", "upsert", "inserted", "updated", "created",
     "update_preimage", "update_postimage", "+i", "-u", "+u",
@@ -152,9 +147,8 @@ def _read_json(spark: SparkSession, path: str, found: files.Files, where: str) -
     fields = [(field.name, type_of(field.dataType)) for field in rows.schema.fields]
     sample = build_sample(fields, listed, path, "json")
     known = {column.name for column in sample.columns}
-    shape = [(name, data_type(kind)) for name, kind in fields if name in known]
-    nested = any("<" in kind for _, kind in shape)
-    return replace(sample, shape=tuple(shape) if nested else ())
+    shape = tuple((name, data_type(kind)) for name, kind in fields if name in known)
+    return replace(sample, shape=shape if any("<" in kind for _, kind in shape) else ())
 
 
 def type_of(kind: Any) -> str:
@@ -231,12 +225,10 @@ def build_sample(
 def find_forms(columns: Sequence[Seen], pattern: str | None = None, time: str | None = None) -> list[Seen]:
     """Return the columns with the expressions that read their texts and numbers as times, or as numbers.
 
-    ``pattern`` is that of the dates, as ``--date-format`` gives it; without it, dates that can be read in two ways are
-    read as the others of the source, if those can be read in one way. Raises :class:`UsageError` for a pattern that
-    is wrong. ``time`` is the column of ``--effective-at``.
+    ``pattern`` is that of ``--date-format``; without it, dates that can be read in two ways are read as the others of
+    the source. Raises :class:`UsageError` for a wrong one. ``time`` is the column of ``--effective-at``.
     """
     given, order = [], ""
-    # Only texts and whole numbers can be times in another form.
     texts = {
         c.name: [v if isinstance(v, str) else str(v) for v in c.values if v is not None]
         for c in columns
@@ -300,20 +292,16 @@ def draft_from_sample(
 ) -> Draft:  # fmt: skip
     """Draft a spec. ``feed``, ``keys`` and the column ``effective_at`` are guessed if not given.
 
-    ``given`` are types that override the sample's.
-
-    Raises :class:`UsageError` if a column does not exist, or with a line for each question that is open: the feed or
-    the key cannot be guessed, or day and month of the effective time are ambiguous.
+    ``given`` are types that override the sample's. Raises :class:`UsageError` if a column does not exist, or with a
+    line for each question that is open.
     """
-    # 1. Find how each column is read, and refuse names that no column has.
     columns = find_forms(sample.columns, date_format, effective_at)
     for name in [*keys, *given, *([effective_at] if effective_at else [])]:
         if name not in {c.name for c in columns}:
             hint = nearest(name, [c.name for c in columns]) or f"; there are {', '.join(c.name for c in columns)}"
             raise UsageError(f"{sample.origin}: has no column '{name}'{hint}")
-    # 2. Write the target and the source.
     draft, entity = begin_draft(sample, target, pattern)
-    # 3. Find what a row means: a change, a snapshot or a version.
+    # 1. What a row means: a change, a snapshot or a version.
     free = [c for c in columns if c.name not in keys]
     given_keys = [c for c in columns if c.name in keys]
     time = find_time(free, effective_at) if effective_at else guess_time(free, feed, given_keys)
@@ -327,7 +315,7 @@ def draft_from_sample(
         meant = feed or _guess_feed(draft, sample, free, time, pattern)
         said = "a column marks deletes" if time is None else f"{time.name} says when a row changed"
     draft.put("source.feed", meant, f"Guessed: {said}." if feed is None else None)
-    # 4. Write the options that take columns, which are then no columns of the table.
+    # 2. The options that take columns, which are then no columns of the table.
     if meant == "versions":
         beside = _put_period(draft, sample, free, period)
     else:
@@ -335,11 +323,11 @@ def draft_from_sample(
         is_named |= time is not None and any(form.search(time.name) for form in (_CHANGED, _EFFECTIVE))
         why = "" if effective_at else "the name" if is_named else "the rows, in which it moves with another value"
         beside = _put_meanings(draft, sample, free, time, meant, pattern, why)
-    # 5. Write the keys, and ask all open questions at once.
+    # 3. The keys, and all open questions at once.
     put_likely_keys(draft, sample, [c for c in columns if c not in beside], beside, keys, entity)
     if draft.questions:
         raise UsageError(f"{sample.origin}: {question}" for question in draft.questions)
-    # 6. Write the other columns, with notes on what was guessed.
+    # 4. The other columns.
     own = [c for c in columns if c not in beside]
     draft.put("columns", {c.name: given.get(c.name) or to_option(c.type) for c in own})
     for c in own:
@@ -400,10 +388,7 @@ def _describe_century(column: Seen, read: str) -> str:
 
 
 def begin_draft(sample: Sample, target: str | None, pattern: str) -> tuple[Draft, str]:
-    """Begin a draft with its target, guessed if it is not given, and its source, with what its reader needs.
-
-    Returns it with the name of what a row describes.
-    """
+    """Begin a draft with its target and source; return it with the name of what a row describes."""
     kind = "table" if sample.format is None else "from"
     draft = Draft(header=[f"Drafted by scdgen init --{kind} {sample.origin}; check each comment with Guessed."])
     draft.left_out, draft.left_title = list(sample.left_out), "Left out:"
@@ -456,9 +441,10 @@ def _put_meanings(
         if pattern == "scd2" or time is not None:
             draft.put("snapshot.taken_at", ":taken")
             draft.put("params", {"taken": "timestamp"}, "When the extract was taken: --param taken=2024-05-01.")
-        why = "An extract that would close more than this share of the keys is refused: it may be cut off."
         draft.put("snapshot.max_deleted", 0.1)
-        draft.note(why, "snapshot")
+        draft.note(
+            "An extract that would close more than this share of the keys is refused: it may be cut off.", "snapshot"
+        )
         return used
     # 3. The order of rows of one time.
     sequence = guess_sequence([c for c in free if c not in used])
@@ -468,7 +454,8 @@ def _put_meanings(
         also = "; the values of a CSV are text" if number != text else ""
         draft.put("source.sequence_by", [number], f"Guessed from the name{also}.")
         used.append(sequence)
-        if time is not None and pattern != "scd0" and _POSITION.search(sequence.name):
+        # A feed may deliver a place in a log again.
+        if time is not None and not _NO_POSITION.search(sequence.name):
             kept = "history.sequence" if pattern == "scd2" else "sequence"
             draft.put(kept, sequence.name, "Keeps the order: an older row of one time that comes again is left out.")
     # 4. Deletes, and rows that are no changes.
@@ -481,13 +468,13 @@ def _put_meanings(
         flag = cast(text, "BOOLEAN") if sample.format == "csv" else text
         when = flag if not marks else f"{text} = {listed}" if len(marks) == 1 else f"{text} IN ({listed})"
         draft.put("source.delete_when", when, "Guessed from the name and the values.")
-        if sequence is not None and column.name.lower() == _CHANGE_TYPE:
+        if sequence is not None and column.name.lower() == "_change_type":  # of Delta's change data feed
             draft.options["source"]["sequence_by"].append(text)
             draft.note("In a commit, the delete of a key comes before its insert.", "source", "sequence_by")
         used.append(column)
-        before, emptied = find_before_images(column), find_truncates(column)
-        if left := (*before, *emptied):
-            listed = ", ".join(sql.text_literal(mark) for mark in left)
+        before, emptied = find_no_changes(column)
+        if before or emptied:
+            listed = ", ".join(map(sql.text_literal, before + emptied))
             notes = ["Rows as they were before an update are not changes."] if before else []
             notes += ["A TRUNCATE is not a change of one row."] if emptied else []
             draft.put("source.where", f"{text} NOT IN ({listed})", " ".join(notes))
@@ -546,7 +533,7 @@ def put_likely_keys(
     timed = [] if feed == "snapshot" else list(beside[:1] if feed == "versions" else beside)
     marks = guess_deletes(timed)
     # Deletes may lack values, and rows that the draft leaves out are no changes.
-    skipped = {*marks[1], *find_before_images(marks[0]), *find_truncates(marks[0])} if marks else set()
+    skipped = {*marks[1], *itertools.chain(*find_no_changes(marks[0]))} if marks else set()
     gone = [i for i, v in enumerate(marks[0].values) if str(v) in skipped or v is True] if marks else []
     timed = [c for c in timed if marks is None or c != marks[0]]
     read = f"in all {sample.rows} rows" if sample.whole else f"in the first {sample.rows} rows"
@@ -706,11 +693,11 @@ def _guess_mark(given: set[str]) -> str:
     return mark.upper() if all(value.isupper() for value in given) else mark
 
 
-def find_truncates(column: Seen) -> tuple[str, ...]:
-    """The values that mark a TRUNCATE, which has no row."""
-    # The t of a flag means true.
-    given = column.values if _OPERATION.search(column.name) else ()
-    return tuple(sorted({str(value) for value in given if str(value).lower() in _TRUNCATES}))
+def find_no_changes(column: Seen) -> tuple[list[str], list[str]]:
+    """The values that mark the row before an update, and those that mark a TRUNCATE, which has no row."""
+    given = sorted({str(value) for value in column.values})
+    emptied = _TRUNCATES if _OPERATION.search(column.name) else ()  # the t of a flag means true
+    return [v for v in given if v.lower() in _BEFORE], [v for v in given if v.lower() in emptied]
 
 
 def warn_of_truncates(draft: Draft, operations: Iterable[Any], pattern: str) -> None:
@@ -719,11 +706,6 @@ def warn_of_truncates(draft: Draft, operations: Iterable[Any], pattern: str) -> 
         stays = "versions before them stay open" if pattern == "scd2" else "rows before them stay"
         what = f"left out: rows of a TRUNCATE ({count}); the {stays}"
         draft.warnings.append(f"where: {what}. Delete rows at the source instead")
-
-
-def find_before_images(column: Seen) -> tuple[str, ...]:
-    """The values that mark the row before an update, which is not a change."""
-    return tuple(sorted({str(v) for v in column.values if str(v).lower() in {"update_preimage", "-u"}}))
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError
-from scdgen.init.draft import split_columns
-from scdgen.sql.tokens import split_list as split_expressions
+from scdgen.sql.tokens import split_list
 
 _PART = r"(?:`[^`]+`|[\w-]+)"
 NAME = rf"{_PART}(?:\.{_PART})*"
@@ -52,14 +51,9 @@ class Place(NamedTuple):
 class Columns:
     """A list of columns, or all but those in the list."""
 
-    names: tuple[str, ...]
+    names: tuple[str, ...] = field(compare=False)
     all_but: bool
-
-    def same_as(self, other: Columns | None) -> bool:
-        """Whether another list means the same columns."""
-        if other is None or self.all_but != other.all_but:
-            return False
-        return {name.lower() for name in self.names} == {name.lower() for name in other.names}
+    folded: frozenset[str] = frozenset()  # the names, in any case and order
 
 
 @dataclass(frozen=True)
@@ -93,15 +87,12 @@ class Flow:
 
     @property
     def sequence(self) -> tuple[str, ...]:
-        """Return the expressions of SEQUENCE BY: one, or the fields of its STRUCT; none for snapshots.
-
-        Raises :class:`SpecError`.
-        """
+        """Return the expressions of SEQUENCE BY: one, or the fields of its STRUCT; none for snapshots."""
         if self.is_snapshot:
             return ()
         text = self.clauses[Clause.SEQUENCE]
         struct = _STRUCT.fullmatch(text)
-        parts = split_expressions(struct[1]) if struct else [text]
+        parts = split_list(struct[1]) if struct else [text]
         return tuple(self.expression(Clause.SEQUENCE, part) for part in parts)
 
     @property
@@ -133,10 +124,7 @@ class Flow:
         return text
 
     def columns(self, clause: Clause) -> Columns | None:
-        """Return the columns that a clause lists; ``None`` without the clause, and for ``*``.
-
-        Raises :class:`SpecError`.
-        """
+        """Return the columns that a clause lists; ``None`` without it, and for ``*``. Raises :class:`SpecError`."""
         text = re.sub(r"^ON\b\s*", "", self.clauses.get(clause, ""), flags=re.IGNORECASE)
         if text in ("", "*"):
             return None
@@ -144,14 +132,14 @@ class Flow:
         listed = but[1] if but else text
         inner = listed[1:-1] if listed.startswith("(") and listed.endswith(")") else listed
         names = []
-        for part in split_columns(inner):
+        for part in split_list(inner):
             bare = sql.expression(self.expression(clause, part)).bare
             if bare is None:
                 raise self.wrong(clause, f"'{part}' is not a column; {_TWO_LISTS}")
             names.append(bare)
         if not names:
             raise self.wrong(clause, f"lists no column; {_TWO_LISTS}")
-        return Columns(tuple(names), but is not None)
+        return Columns(tuple(names), but is not None, frozenset(map(str.lower, names)))
 
 
 @dataclass
