@@ -1,7 +1,7 @@
 """The target of a spec: whether it exists and fits its spec, its versions, and its restore if a run fails.
 
-The options that stored rows depend on (keys, history, tracked columns) are saved in the table's properties. A run
-compares them with its spec, and so refuses a spec whose rows would not have the same meaning as the stored ones.
+The options that stored rows depend on (keys, history, tracked columns) are in the table's properties, so that a run
+refuses a spec whose rows would mean something else.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from scdgen.run.delta import Commit, find_newer_snapshot, read_detail, read_log
 from scdgen.sql.types import read_json_type
 from scdgen.sql.zones import UTC_NAMES, same_zone
 from scdgen.stored.migrate import ADOPT, write_lines
-from scdgen.stored.state import Stored, compare, find_added
+from scdgen.stored.state import Column, Stored, compare, find_added
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -92,10 +92,11 @@ class TargetTable:
 
     def read_stored(self) -> Stored:
         """Read the columns and properties of the table."""
-        fields = self.spark.table(self.name).schema.fields
-        types = [read_json_type(field.dataType.jsonValue()).render() for field in fields]
-        columns = [(field.name, kind, field.nullable) for field, kind in zip(fields, types, strict=True)]
-        found = Stored.of_table(columns, self._read_properties())
+        columns = {
+            field.name: Column(read_json_type(field.dataType.jsonValue()).render(), field.nullable)
+            for field in self.spark.table(self.name).schema.fields
+        }
+        found = Stored(columns, self._read_properties())
         return found if found.adopted else replace(found, kind=self._read_kind())
 
     def read_dates(self, spec: Spec) -> Seen:

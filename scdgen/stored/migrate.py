@@ -1,7 +1,4 @@
-"""The statements that bring a stored table to a changed spec and keep its history.
-
-A message shows them for the user to paste; scdgen never runs them.
-"""
+"""The statements that bring a stored table to a changed spec, for the user to paste; scdgen never runs them."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from scdgen.facts.base import Facts
 from scdgen.facts.columns import Target, key_hash, row_hash
 from scdgen.facts.history import Times
 from scdgen.facts.source import SourceRow
-from scdgen.model.registry import RECORDED, TRACKED, names_as_json
+from scdgen.model.registry import RECORDED, names_as_json
 from scdgen.model.spec import Spec
 from scdgen.sql.zones import timestamp_literal
 
@@ -94,20 +91,14 @@ class StoredRows(Facts, template="stored.sql.j2"):
 
 
 def store_rows(spec: Spec, columns: Iterable[Target], named: Iterable[str], rows: str) -> StoredRows:
-    """Return the statement that puts rows into a new table of a spec.
+    """Return the statement that puts rows into a new table of a spec, with these ``columns``.
 
-    Args:
-        spec: the spec.
-        columns: those of the table.
-        named: those whose values are known. Another one of history is computed from them.
-        rows: a table or view, without a schema, that has the named ones and all columns of the spec.
-
-    Raises :class:`UsageError` for a column that is NOT NULL and does not follow from the others.
+    ``rows`` is a table or view, without a schema, that has the columns of the spec and those ``named``, from which the
+    other ones of history are computed. Raises :class:`UsageError` for a column that is NOT NULL and does not follow.
     """
     known = {name.lower() for name in named}
     recorded = {name: option for option, name in spec.recorded_columns}
     values, action = dict[str, str](), None
-    # Take a column from the rows if they have it; else compute it as for a table that gets it later.
     for column in columns:
         name = sql.unquote(column.name)
         steps = add_computed(spec, name) or []
@@ -117,7 +108,7 @@ def store_rows(spec: Spec, columns: Iterable[Target], named: Iterable[str], rows
             values[column.name] = f"{timestamp_literal('1970-01-01', 'UTC')} AS {column.name}"
         elif any(step.kind == "action" for step in steps):
             action = column.name
-        elif found := [step.value for step in steps if step.kind == "update"]:
+        elif found := [step.value for step in steps if step.kind == "update"]:  # as for a table that gets it later
             values[column.name] = f"{found[0]} AS {column.name}"
         elif column.required:
             raise UsageError(f"has no column '{name}', which does not follow from the others; add it")
@@ -179,12 +170,11 @@ def write_lines(spec: Spec, lines: Iterable[Line], compiler: Compiler) -> list[s
 
 def _shown(value: object) -> str:
     if isinstance(value, Mapping):
-        value = ", ".join(f"{name}: {_shown(entry)}" for name, entry in value.items())
+        value = [f"{name}: {_shown(entry)}" for name, entry in value.items()]
     if isinstance(value, list | tuple):
         value = ", ".join(map(str, value))
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "none" if value is None or value == "" else " ".join(str(value).split())
+    text = str(value).lower() if isinstance(value, bool) else " ".join(str(value).split())
+    return "none" if value is None else text or "none"
 
 
 def rename_column(old: str, new: str) -> Step:
@@ -226,9 +216,9 @@ def lost_digits(was: str, now: str) -> str:
     return ", which cuts off what is behind the point" if before and now in _WHOLE else ""
 
 
-def set_tracked(spec: Spec) -> Step:
-    """Set the property with the tracked columns to those of the spec; stored versions stay as they are."""
-    return Step("set", sql.text_literal(TRACKED), sql.text_literal(names_as_json(spec.tracked)))
+def set_names(name: str, columns: Iterable[str]) -> Step:
+    """Set a property that lists columns; stored versions stay as they are."""
+    return Step("set", sql.text_literal(name), sql.text_literal(names_as_json(columns)))
 
 
 def rehash(spec: Spec, option: str = "row_hash") -> Iterator[Step]:
@@ -302,23 +292,19 @@ def begin_recording(spec: Spec, lacking: Iterable[str], known: Iterable[str]) ->
     (_, start), (_, end) = spec.recorded_columns
     yield from (Step("add", sql.quote(name), type="TIMESTAMP") for name in lacking)
     yield Step("record", sql.quote(start), ", ".join(map(sql.quote, known)))
-    yield _set_recorded((start, end))
+    yield set_names(RECORDED, (start, end))
 
 
 def rename_recorded(was: Iterable[str], now: Iterable[str]) -> Iterator[Step]:
     """Rename the columns of the second axis."""
     yield from (rename_column(old, new) for old, new in zip(was, now, strict=True) if old.lower() != new.lower())
-    yield _set_recorded(now)
+    yield set_names(RECORDED, now)
 
 
 def forget(recorded: Sequence[str]) -> Iterator[Step]:
     """Remove the superseded rows of a table, and what says that there are any; the columns stay."""
     yield Step("forget", sql.quote(recorded[-1]))
     yield Step("unset", sql.text_literal(RECORDED))
-
-
-def _set_recorded(names: Iterable[str]) -> Step:
-    return Step("set", sql.text_literal(RECORDED), sql.text_literal(names_as_json(names)))
 
 
 def begin_history(spec: Spec) -> Iterator[Step]:

@@ -1,7 +1,7 @@
 """What a stored table is, and how it differs from a spec.
 
-The same comparison serves ``scdgen generate --diff``, which knows the spec that the table was made from, and a run,
-which reads the table. So both give the same lines, statements and guesses.
+``scdgen generate --diff`` knows the spec that the table was made from, and a run reads the table: both get the same
+lines, statements and guesses.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from scdgen.stored.migrate import (
     rename_recorded,
     retype_column,
     rewrite_ends,
-    set_tracked,
+    set_names,
 )
 from scdgen.stored.renames import TIMES, Sort, guess_renames
 
@@ -71,24 +71,9 @@ class Stored:
     @classmethod
     def of_spec(cls, spec: Spec) -> Stored:
         """Return the table that ``create.sql`` of a spec makes."""
-        columns = {
-            sql.unquote(column.name): Column(column.type, not column.required)
-            for column in pattern_of(spec).columns(spec)
-        }
+        listed = pattern_of(spec).columns(spec)
+        columns = {sql.unquote(column.name): Column(column.type, not column.required) for column in listed}
         return cls(columns, SourceRow(spec).definition)
-
-    @classmethod
-    def of_table(
-        cls, columns: Iterable[tuple[str, str, bool]], properties: Mapping[str, str], kind: str = "delta"
-    ) -> Stored:
-        """Return a table that exists.
-
-        Args:
-            columns: name, type and whether it takes NULL, of each column in order.
-            properties: its table properties.
-            kind: the format of its files, or ``view``.
-        """
-        return cls({name: Column(type_, nullable) for name, type_, nullable in columns}, properties, kind)
 
     @property
     def adopted(self) -> bool:
@@ -169,8 +154,6 @@ class _Comparison:
         keys = _fold(self._rename(self.old_keys)) if by_properties else _fold(spec.keys)
         self.moved = keys ^ _fold(spec.keys)
 
-    # What several lines need.
-
     def _rename(self, names: Iterable[str]) -> list[str]:
         """Return names of the table's columns as the spec has them."""
         new = {old.lower(): name for name, old in self.renamed.items()}
@@ -196,10 +179,6 @@ class _Comparison:
         found = re.fullmatch(r"(\w+)(?:, gap (.+?))?(?:, open_end (.+))?", self.stored.properties.get(HISTORY, ""))
         return (found[1], found[2], found[3]) if found else ("", None, None)
 
-    @cached_property
-    def _set_tracked(self) -> Step:
-        return set_tracked(self.spec)
-
     def _find_renamed(self) -> dict[str, str]:
         """Map columns that the table lacks to those that the spec lacks and that may be the same."""
         # A column that was renamed in the table has its old name in the properties, and with it its role.
@@ -220,31 +199,27 @@ class _Comparison:
         """Return what a column is in its table or spec; empty if the table does not say it."""
         return roles.get(name.lower(), "other") if self.stored.adopted else ""
 
-    # The lines.
-
     def pattern(self) -> Line:
         """Return the line about another pattern, which says all."""
         was, now = self.stored.properties[PATTERN], self.spec.pattern
+        why, fix = "stored rows mean something else", "name another target"
         if HISTORY in self.stored.properties:
-            why, fix = "stored rows are versions, many of a key", "name another target"
+            why = "stored rows are versions, many of a key"
         elif HISTORY in self.wanted:
             steps = tuple(begin_history(self.spec))
             return Line("pattern", was, now, "stored rows have no versions", True, steps=steps, adopt=True)
-        else:
-            why, fix = "stored rows mean something else", "name another target"
-            fix += "" if self.lacking else f", or use {ADOPT} if its rows fit the spec"
+        elif not self.lacking:
+            fix += f", or use {ADOPT} if its rows fit the spec"
         return Line("pattern", was, now, why, stops=True, fix=fix)
 
     def renames(self) -> Iterator[Line]:
         """Yield lines about columns that may have another name now."""
         for name, old in self.renamed.items():
-            others = []
-            if name in self.spec.keys:
-                others = ["name another target"]
-            elif name in self.addable:
-                tracked = self.old_roles.get(old.lower()) == "tracked"
-                others = [f"remove '{old}' from the property {TRACKED}"] if tracked else []
-                others += [] if self._grows else ["set schema_evolution: add_columns"]
+            others = ["name another target"] if name in self.spec.keys else []
+            if name in self.addable and self.old_roles.get(old.lower()) == "tracked":
+                others.append(f"remove '{old}' from the property {TRACKED}")
+            if name in self.addable and not self._grows:
+                others.append("set schema_evolution: add_columns")
             fix = f"renamed? If not, {' and '.join(others)}" if others else "renamed?"
             adopt = name in self.spec.columns
             yield Line(self._place(name), old, name, _SAME_TYPE, True, fix, (rename_column(old, name),), adopt)
@@ -273,9 +248,8 @@ class _Comparison:
 
     def _takes_null(self, name: str) -> bool:
         """Whether rows to come may have NULL in a column that is NOT NULL in the table."""
-        found = {old.lower(): column for old, column in self.stored.columns.items()}.get(name.lower())
-        target = {new.lower(): column for new, column in self.targets.items()}.get(name.lower())
-        return found is not None and not found.nullable and not (target and target.required)
+        found = any(not column.nullable for old, column in self.stored.columns.items() if old.lower() == name.lower())
+        return found and not any(c.required for new, c in self.targets.items() if new.lower() == name.lower())
 
     def _lacks(self, option: str) -> bool:
         return any(self.options.get(name) == option and name not in self.renamed for name in self.lacking)
@@ -322,19 +296,20 @@ class _Comparison:
         """Yield a line about the second axis of time: only one of them has it, or by other names."""
         spec, was = self.spec, self.stored.names(RECORDED)
         now = tuple(name for _, name in spec.recorded_columns)
-        place = "history.recorded"
         if _fold(was) == _fold(now) and not self.unrecorded:
             return
         if not now:
             why = "rows that were superseded would count as versions"
-            yield Line(place, was, None, why, True, "write it, or remove these rows", tuple(forget(was)))
+            fix = "write it, or remove these rows"
+            yield Line("history.recorded", was, None, why, True, fix, tuple(forget(was)))
         elif was:
-            yield Line(place, was, now, _SAME_TYPE, True, steps=tuple(rename_recorded(was, now)))
+            yield Line("history.recorded", was, now, _SAME_TYPE, True, steps=tuple(rename_recorded(was, now)))
         elif self.unrecorded or self.by_properties:
             present = {name.lower() for name in self.stored.columns}
             times = (spec.audit.updated_at, spec.audit.inserted_at)
             known = [name for name in times if name and name.lower() in present]
-            yield Line(place, None, now, _NO_COLUMN, True, steps=tuple(begin_recording(spec, self.unrecorded, known)))
+            steps = tuple(begin_recording(spec, self.unrecorded, known))
+            yield Line("history.recorded", None, now, _NO_COLUMN, True, steps=steps)
 
     def tracked(self) -> Iterator[Line]:
         """Yield lines about columns that are tracked in one of them; :meth:`others` has those that the spec lacks."""
@@ -353,7 +328,8 @@ class _Comparison:
                 why = "a stored version has only its newest value"
             else:
                 why = f"stored versions that differ only in it {_FOLDS}"
-            yield Line(f"columns.{name}.track", not tracked, tracked, why, True, steps=(self._set_tracked,))
+            steps = (set_names(TRACKED, self.spec.tracked),)
+            yield Line(f"columns.{name}.track", not tracked, tracked, why, True, steps=steps)
 
     def missing(self) -> Iterator[Line]:
         """Yield lines about columns that the table lacks."""
@@ -431,7 +407,7 @@ class _Comparison:
                 steps.append(Step("nullable", sql.quote(name)))
             if name.lower() in tracked:
                 why += "; it no longer opens versions"
-                steps.append(self._set_tracked)
+                steps.append(set_names(TRACKED, self.spec.tracked))
             yield Line(f"columns.{name}", _written(column.type), None, why, bool(steps), fix, tuple(steps))
 
     def row_hash(self) -> Iterator[Line]:
@@ -449,7 +425,7 @@ class _Comparison:
         why = f"{name} of stored rows is of the old columns (see the check hash_matches)"
         if {*old} != {*present}:  # the names are part of the hash, in upper and lower case
             only_case = _fold(old) == _fold(present)  # no other line sets the property
-            steps = (*((self._set_tracked,) if only_case else ()), *rehash(self.early))
+            steps = (*((set_names(TRACKED, self.spec.tracked),) if only_case else ()), *rehash(self.early))
             yield Line("history.row_hash", old, present, why, True, steps=steps)
         elif retyped:
             was = {column: _written(self.present[column].type) for column in retyped}

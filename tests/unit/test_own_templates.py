@@ -31,7 +31,7 @@ from scdgen.run.table import find_additions, read_taken
 from scdgen.run.times import require_times
 from scdgen.run.versions import SparkTables, VersionFilter
 from scdgen.stored.migrate import store_rows, write_lines
-from scdgen.stored.state import Stored, compare
+from scdgen.stored.state import Column, Stored, compare
 from tests.conftest import ROOT
 from tests.support.timelines import made, row
 
@@ -195,7 +195,7 @@ def of_messages(compiler: Compiler) -> Iterator[str]:
 
 
 def of_drift(compiler: Compiler) -> Iterator[str]:
-    table = Stored.of_table([("id", "int", True), ("nickname", "string", True)], {})
+    table = Stored({"id": Column("int"), "nickname": Column("string")}, {})
     with pytest.raises(DataError) as refused:
         find_additions(spec_of("scd1"), table, compiler)
     yield str(refused.value)

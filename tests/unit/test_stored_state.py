@@ -18,7 +18,7 @@ from scdgen.patterns.pattern import pattern_of
 from scdgen.run.table import find_additions
 from scdgen.sql.types import parse_type
 from scdgen.stored.migrate import Line, write_lines
-from scdgen.stored.state import Stored, compare
+from scdgen.stored.state import Column, Stored, compare
 from tests.support.spec_variations import BASES, VARIATIONS, Document, changed, load
 
 COMPILER = Compiler()
@@ -29,17 +29,16 @@ def table_of(spec: Spec) -> Stored:
     text = COMPILER.render(Create.of(Source(spec), pattern_of(spec).columns(spec)))
     parsed = sqlglot.parse(text, dialect="databricks")
     (create,) = (found for found in parsed if found is not None and found.find(exp.Schema))
-    columns = [
-        (
-            column.name,
+    columns = {
+        column.name: Column(
             parse_type(column.kind.sql(dialect="databricks")).as_stored().render(),
             column.find(exp.NotNullColumnConstraint) is None,
         )
         for column in create.find_all(exp.ColumnDef)
         if isinstance(column.parent, exp.Schema) and column.kind is not None
-    ]
+    }
     written = [found for found in create.find_all(exp.Property) if type(found) is exp.Property]
-    return Stored.of_table(columns, {found.name: found.args["value"].name for found in written})
+    return Stored(columns, {found.name: found.args["value"].name for found in written})
 
 
 def compared(old: Spec, new: Spec) -> list[Line]:
@@ -249,8 +248,8 @@ def test_names_in_another_case_are_the_same() -> None:
 def test_table_of_another_tool() -> None:
     """Only the columns are compared, and then it has to be adopted."""
     spec = load(BASES["2c"])
-    columns = [(name, column.type, True) for name, column in table_of(spec).columns.items()]
-    foreign = Stored.of_table([("note", "STRING", True), *columns], {"scdgen.other": "x"})
+    columns = {name: Column(column.type) for name, column in table_of(spec).columns.items()}
+    foreign = Stored({"note": Column("STRING"), **columns}, {"scdgen.other": "x"})
     refusal = "the table was not created by scdgen; test it with `scdgen check`, then use `scdgen run --adopt`"
     with pytest.raises(DataError) as refused:
         find_additions(spec, foreign, COMPILER)
@@ -273,7 +272,7 @@ def test_added_columns_are_returned() -> None:
 @pytest.mark.parametrize(("kind", "says"), [("view", "is a view"), ("parquet", "is a parquet table and no Delta")])
 def test_what_is_no_delta_table_is_refused(kind: str, says: str) -> None:
     with pytest.raises(DataError, match=says):
-        find_additions(load(BASES["2c"]), Stored.of_table([], {}, kind), COMPILER)
+        find_additions(load(BASES["2c"]), Stored({}, {}, kind), COMPILER)
 
 
 HISTORIES: dict[str, dict[str, object]] = {
