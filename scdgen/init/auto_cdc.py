@@ -12,12 +12,11 @@ from sqlglot import exp
 from scdgen import sql
 from scdgen.errors import UsageError, nearest
 from scdgen.facts.columns import cast
-from scdgen.init.draft import Draft, Given, find_column, free_name, put_columns, read_select, set_option
+from scdgen.init.draft import WHOLE, Draft, Given, find_column, free_name, put_columns, read_select, set_option
 from scdgen.init.flow_sources import put_source
 from scdgen.init.flows import Clause, Columns, Flow, Pipeline, TargetTable
 from scdgen.init.flows_python import read_python
 from scdgen.init.flows_sql import read_sql
-from scdgen.init.guess import WHOLE
 from scdgen.sql.tokens import DIALECT
 from scdgen.sql.types import data_type
 
@@ -95,7 +94,6 @@ def _check(flow: Flow, first: Flow) -> None:
         raise flow.wrong(Clause.KEYS, "is not a list of columns; write KEYS (a, b)")
     if flow is first:
         return
-    # Compare what a spec says once for a table with the first flow.
     where = f"the flow in line {first.place.line}"
     if flow.stored != first.stored:
         raise flow.wrong(Clause.STORED, f"'{flow.stored}' is not that of {where}, '{first.stored}'; write one for both")
@@ -217,7 +215,6 @@ def _put_times(draft: Draft, named: dict[str, Flow], table: TargetTable, given: 
     types, flows = _known_types(table, given), list(named.values())
     changes = {place: flow for place, flow in named.items() if not flow.is_snapshot}
     if draft.options["pattern"] == "scd1":
-        # scd1 keeps one time, to order changes across batches.
         kept = _kept_sequence(draft, flows)
         if kept is not None:
             draft.put("updated_at", kept, "Orders changes across batches; AUTO CDC hides it.")
@@ -227,7 +224,6 @@ def _put_times(draft: Draft, named: dict[str, Flow], table: TargetTable, given: 
             why = f"the snapshots ({names}) have no time, so no column orders rows across batches"
             draft.warnings.append(f"SEQUENCE BY: {why}; write effective_at for them, and updated_at")
     else:
-        # scd2 gets the columns of AUTO CDC, in the type of its sequence.
         kind = _find_history_type(list(changes.values()), types)
         _warn_of_other_types(draft, list(changes.values()), types)
         chosen = kind or "timestamp"

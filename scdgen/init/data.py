@@ -18,8 +18,7 @@ from scdgen.facts.columns import cast
 from scdgen.files import find as files
 from scdgen.files.dialect import guess_encoding, open_text
 from scdgen.files.errors import find_mistake
-from scdgen.init.draft import Draft, quote_column, set_option, to_option, warn_of_load_time
-from scdgen.init.guess import WHOLE, is_load_time
+from scdgen.init.draft import WHOLE, Draft, is_load_time, quote_column, set_option, to_option, warn_of_load_time
 from scdgen.sql.dates import find_epoch, find_order, find_patterns, read_by, require_reads
 from scdgen.sql.types import data_type, read_json_type
 
@@ -72,17 +71,13 @@ _TIME_TEXT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d
 
 @dataclass(frozen=True)
 class Seen:
-    """A column of a source: its name, its Spark type in upper case, and the values that were read.
-
-    ``read`` is the expression that gives the column in this type, if it is not the column itself. ``moments`` are the
-    expressions that read text or whole numbers as a timestamp: one, or two if day and month are ambiguous.
-    """
+    """A column of a source, with the values that were read."""
 
     name: str
-    type: str
+    type: str  # Spark's, in upper case
     values: tuple[Any, ...] = ()
-    read: str | None = None
-    moments: tuple[str, ...] = ()
+    read: str | None = None  # what gives the column in this type, if it is not the column itself
+    moments: tuple[str, ...] = ()  # what reads it as a timestamp: two expressions if day and month are ambiguous
     patterns: tuple[str, ...] = ()
 
 
@@ -107,10 +102,7 @@ class Sample:
 def read_sample(
     spark: SparkSession, path: str | None, table: str | None, options: Mapping[str, str] | None = None
 ) -> Sample:  # fmt: skip
-    """Read the columns, types and first rows of a path or a table. Raises :class:`UsageError` if it does not exist.
-
-    ``options`` are those of Spark's CSV reader; the others are detected from the first file.
-    """
+    """Read the columns, types and first rows of a path or a table. Raises :class:`UsageError` if it does not exist."""
     if table is not None:
         name = sql.quote_parts(sql.split_name(table))
         if not spark.catalog.tableExists(name):
@@ -352,10 +344,7 @@ def leave_load_times_untracked(draft: Draft, columns: Sequence[Seen]) -> None:
 
 
 def _guess_feed(draft: Draft, sample: Sample, columns: Sequence[Seen], time: Seen | None, pattern: str) -> str:
-    """Return ``changes`` if a column has the time of a change or marks deletes; otherwise nothing can be guessed.
-
-    A list of changes that is run as a snapshot would close every key that is not in it.
-    """
+    """Return ``changes`` if a column says so, else ask: changes that run as a snapshot would close all other keys."""
     if time is not None or guess_deletes(columns) is not None:
         return "changes"
     what = "give --feed changes if each row is a change, or --feed snapshot if a missing key means a delete"
@@ -730,10 +719,8 @@ def guess_keys(columns: Sequence[Seen], beside: Sequence[Seen], skip: Iterable[i
     rows = dict.fromkeys(row for place, row in enumerate(values) if place not in out)
     if not rows:
         return None
-    # Keys are texts or numbers, and never NULL.
     fit = [c for c in columns if c.type == "STRING" or c.type in WHOLE or re.match(r"DECIMAL\(\d+, 0", c.type)]
     fit = [c for c in fit if all(v is not None or place in out for place, v in enumerate(c.values))]
-    # Try first what is named as a key: id, or the name of the entity.
     names = {entity.lower(), entity.lower().removesuffix("s"), "id"}
     likely = {c.name: 2 * (c.name.lower().removesuffix("_id") in names) + bool(_KEY.search(c.name)) for c in fit}
     place = {c.name: index for index, c in enumerate(every)}

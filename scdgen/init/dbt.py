@@ -1,7 +1,4 @@
-"""Drafts a spec from a dbt snapshot in ``target/manifest.json``, where config and names are resolved and Jinja has run.
-
-What the options of the snapshot say of its history is mapped; its other options are not read.
-"""
+"""Drafts a spec from a dbt snapshot in ``target/manifest.json``: what its options say of history."""
 
 from __future__ import annotations
 
@@ -15,6 +12,7 @@ from pydantic import BaseModel, Field, ValidationError
 from scdgen import sql
 from scdgen.errors import Problem, SpecError, UsageError, nearest
 from scdgen.init.draft import (
+    WHOLE,
     Draft,
     Given,
     find_column,
@@ -26,7 +24,6 @@ from scdgen.init.draft import (
     strip_comments,
     to_spark_type,
 )
-from scdgen.init.guess import WHOLE
 from scdgen.sql.types import data_type
 
 _GIVE = "run dbt parse (or dbt compile) and give target/manifest.json"
@@ -137,10 +134,8 @@ def draft_from_dbt(path: Path, text: str, name: str | None, target: str | None, 
     key = _choose(path, {node.name: key for key, node in nodes.items() if key.startswith("snapshot.")}, name)
     found = _read_snapshot(str(path), adapter, nodes[key])
     begun = f"Drafted by scdgen init from the dbt snapshot {found.node.name}; read it before the first run."
-    draft = Draft(header=[begun])
-    draft.put(
-        "target", target or found.node.table(), None if target else "As dbt resolved it for one target of its profile."
-    )
+    draft, note = Draft(header=[begun]), None if target else "As dbt resolved it for one target of its profile."
+    draft.put("target", target or found.node.table(), note)
     draft.put("pattern", "scd2")
     names = {column: found.renamed.get(column, column) for column in _META}
     # The columns come first, because the steps after them look names up in the draft.
@@ -199,8 +194,8 @@ def _to_spark(text: str, adapter: str) -> str:
 def _put_relation(draft: Draft, found: _Snapshot, nodes: dict[str, Node], adapter: str) -> None:
     """Write the table of the source if the snapshot is of a whole one; otherwise the query, as dbt compiled it."""
     keys = found.node.depends_on.get("nodes", [])
-    plain = _PLAIN.fullmatch((found.node.raw_code or "").strip())
-    parent = nodes.get(keys[0]) if plain and len(keys) == 1 else None
+    is_plain = len(keys) == 1 and _PLAIN.fullmatch((found.node.raw_code or "").strip())
+    parent = nodes.get(keys[0]) if is_plain else None
     if parent is not None and parent.config.get("materialized") != "ephemeral":
         draft.put("source.table", parent.table(), f"The table of {keys[0]} in dbt.")
         return
@@ -264,7 +259,6 @@ def _put_keys_and_strategy(draft: Draft, found: _Snapshot) -> None:
         draft.note("A version starts when the run does; snapshot.taken_at sets another time.", "source", "feed")
     if found.checked == ["all"]:
         return
-    # List the columns whose changes open a version.
     names = [find_column(draft, column, "check_cols") for column in found.checked]
     kept = {*names, *draft.options["keys"]}
     for name in [name for name in draft.options["columns"] if name not in kept]:

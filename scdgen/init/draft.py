@@ -1,11 +1,9 @@
-"""A first draft of a spec: nested options, comments above them, and the YAML text of both.
-
-Also has helpers to translate definitions of other tools: columns and their types, keys, the SELECT.
-"""
+"""A first draft of a spec: nested options, comments above them, and the YAML text of both."""
 
 from __future__ import annotations
 
 import io
+import re
 import textwrap
 import types
 import typing
@@ -26,7 +24,6 @@ from sqlglot.errors import SqlglotError
 from scdgen import sql
 from scdgen.compile.compile import render
 from scdgen.errors import UsageError, nearest
-from scdgen.init.guess import is_load_time
 from scdgen.model.load import load_draft, load_spec_text, read_defaults
 from scdgen.model.spec import Source, Spec
 from scdgen.sql.tokens import DIALECT, tokens
@@ -34,6 +31,16 @@ from scdgen.sql.types import data_type, to_spark
 
 WIDTH = 110
 Place = tuple[str, ...]
+WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_LOADED = re.compile(
+    r"_*((dw|dwh|etl|meta|stg|last|airbyte|dlt)_)*"
+    r"(ingest(ed|ion)?|load(ed|ing)?|sync(ed|hronized)?|extract(ed|ion)?|replicat(ed|ion)|import(ed)?|refresh(ed)?|"
+    r"process(ed|ing)|arriv(ed|al))"
+    r"_(at|on|ts|time|date|datetime|timestamp|dt)"
+    r"|_?fivetran_synced",
+    re.IGNORECASE,
+)
 
 
 class _Representer(RoundTripRepresenter):
@@ -70,10 +77,7 @@ class Draft:
         self.notes.setdefault(place, []).append(text)
 
     def text(self, file: Path | None = None) -> str:
-        """Write the YAML, load it and render its SQL. Raises :class:`SpecError` if it is not a valid spec.
-
-        For a ``file``, leave out what the defaults of its folder say.
-        """
+        """Write the YAML, without what the defaults of its folder say. Raises :class:`SpecError` if it is not valid."""
         said = read_defaults(file) if file else {}
         if said.get("source", {}).get("feed", "changes") != "changes":
             self.options["source"].setdefault("feed", "changes")
@@ -84,8 +88,7 @@ class Draft:
         out = io.StringIO()
         writer = YAML()
         writer.Representer = _Representer
-        # Do not break long values, so that an expression stays on one line.
-        writer.width = 4096
+        writer.width = 4096  # an expression stays on one line
         writer.indent(mapping=2, sequence=4, offset=2)
         writer.dump(inner, out)
         head = [*self.header, *homeless]
@@ -94,7 +97,6 @@ class Draft:
                 head += ["", title, *(f"- {line}" for line in lines)]
         begin = "".join(f"{line}\n" for part in head for line in _format_comment(part, 0))
         text = f"{begin}\n{out.getvalue()}" if begin else out.getvalue()
-        # Prove that the draft is a valid spec before anybody sees it.
         render(load_draft(text, file) if file else load_spec_text(text, name="the draft"))
         return text
 
@@ -128,9 +130,8 @@ def _build_mapping(options: dict[str, Any], above: Place, notes: dict[Place, lis
     order = [f.alias or name for name, f in model.model_fields.items()] if model else list(options)
     for name in sorted(options, key=order.index):
         place = (*above, name)
-        made[name] = _build_value(
-            options[name], place, notes, Source if _is_source(place) else _find_model(model, name)
-        )
+        inner = Source if _is_source(place) else _find_model(model, name)
+        made[name] = _build_value(options[name], place, notes, inner)
         if place in notes:
             lines = [line for note in notes[place] for line in _format_comment(note, 2 * len(above), marked=False)]
             made.yaml_set_comment_before_after_key(name, before="\n".join(lines), indent=2 * len(above))
@@ -165,10 +166,9 @@ def _find_model(model: Any, name: str) -> Any:
 
 
 def _format_comment(text: str, indent: int, marked: bool = True) -> list[str]:
-    lines = textwrap.wrap(
-        text, WIDTH - indent, subsequent_indent="  " if text.startswith("- ") else "", break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip
+    below = "  " if text.startswith("- ") else ""
+    wrapped = textwrap.TextWrapper(WIDTH - indent, "", below, break_long_words=False, break_on_hyphens=False)
+    lines = wrapped.wrap(text)
     return [f"# {line}".rstrip() if marked else line for line in lines or [""]]
 
 
@@ -212,6 +212,17 @@ def to_spark_type(kind: str, where: str) -> str:
 def to_option(kind: str) -> str:
     """Return a type as an option has it: in lower case, but for the names of fields."""
     return kind if "<" in kind else kind.lower()
+
+
+def is_load_time(name: str) -> bool:
+    """Whether a column has the name of the time at which a row was loaded, which says nothing about the row.
+
+    >>> [is_load_time(name) for name in ("ingested_at", "lastSyncedAt", "_fivetran_synced", "dw_load_ts")]
+    [True, True, True, True]
+    >>> [is_load_time(name) for name in ("updated_at", "loading_dock", "process", "order_date", "import_price")]
+    [False, False, False, False, False]
+    """
+    return _LOADED.fullmatch(_WORDS.sub("_", name.strip("`"))) is not None
 
 
 def warn_of_load_time(draft: Draft, option: str, name: str) -> None:
@@ -260,25 +271,23 @@ def strip_comments(text: str) -> str:
 
 
 def read_select(query: str) -> tuple[dict[str, str | None], str | None]:
-    """Read a SELECT: (name -> type of each column, the table if it is ``SELECT * FROM table``).
-
-    A type is known if the column is a CAST. Without columns if the SELECT has a star or cannot be parsed.
-    """
+    """Read a SELECT: (name -> type of each column, if it is a CAST; the table if it is ``SELECT * FROM table``)."""
     try:
         tree = sqlglot.parse_one(query, dialect=DIALECT)
     except SqlglotError:
         return {}, None
-    if not isinstance(tree, exp.Query):
-        return {}, None
     listed: dict[str, str | None] = {}
+    if not isinstance(tree, exp.Query):
+        return listed, None
     for item in tree.selects:
         if item.is_star:
             return {}, _find_whole_table(tree)
-        inner = item.this if isinstance(item, exp.Alias) else item
-        kind = inner.to.sql(dialect=DIALECT).lower() if isinstance(inner, exp.Cast | exp.TryCast) else None
-        listed[item.output_name or (inner.this.name if isinstance(inner, exp.Cast | exp.TryCast) else "")] = kind
-    # A column without a name cannot be one of a spec.
-    listed.pop("", None)
+        inner = item.unalias()
+        if isinstance(inner, exp.Cast | exp.TryCast):
+            listed[item.output_name or inner.this.name] = inner.to.sql(dialect=DIALECT).lower()
+        else:
+            listed[item.output_name] = None
+    listed.pop("", None)  # it cannot be a column of a spec
     return listed, None
 
 
@@ -301,10 +310,7 @@ class Given:
 
 
 def put_columns(draft: Draft, listed: Mapping[str, str | None], given: Given) -> None:
-    """Write the columns. Raises :class:`UsageError` that names the columns without a type.
-
-    ``listed`` are the columns in the definition, with their types if known; if empty, all columns of the data are used.
-    """
+    """Write the columns that a definition lists, or those of the data. Raises :class:`UsageError` without a type."""
     seen = {name.lower(): kind for name, kind in given.data.items()}
     typed = {name: kind or seen.get(name.lower()) for name, kind in listed.items()}
     found: dict[str, str | None] = {**(typed or given.data), **given.columns}

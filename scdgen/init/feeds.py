@@ -1,12 +1,9 @@
-"""Recognizes the change feeds of known writers in a sample, and drafts a spec from their columns.
-
-Debezium (its envelope, and the flat rows of ExtractNewRecordState), DMS, and Delta's change data feed.
-"""
+"""Recognizes the change feeds of Debezium, DMS and Delta in a sample, and drafts a spec from their columns."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,13 +24,13 @@ from scdgen.init.data import (
     put_likely_keys,
     warn_of_truncates,
 )
-from scdgen.init.draft import Draft, quote_column, to_option
-from scdgen.init.guess import WHOLE
+from scdgen.init.draft import WHOLE, Draft, quote_column, to_option
 from scdgen.sql.dates import find_epoch
 from scdgen.sql.types import struct_fields, struct_type
 
 _AVRO = {"boolean", "int", "long", "float", "double", "bytes", "string"}  # names of the branches of a union in JSON
 _DIGITS = "DECIMAL(38, 0)"
+_CHANGES = (("c", "r", "u", "d"), "Leaves out tombstones, truncates and messages.")  # of Debezium's operations
 # A position in the log of a database, by the fields that Debezium has: Postgres, SQL Server, MySQL, Oracle.
 _POSITIONS = (("lsn",), ("commit_lsn", "change_lsn", "event_serial_no"), ("file", "pos", "row"), ("scn", "ssn"))
 _DMS_TIME = re.compile(r"^(ar_h_timestamp|(dms|cdc|commit|transact\w*?|replication)_*(ts|time|timestamp))$", re.I)
@@ -87,45 +84,35 @@ class Feed:
 
     writer: str
     operation: Value
-    read: tuple[str, ...]
-    """The operations that are changes; others are left out. All are, if it is empty."""
+    read: tuple[str, ...]  # the operations that are changes; all are, if it is empty
     deletes: str
     time: Value | None
     order: tuple[Value, ...]
-    columns: tuple[Seen, ...]
-    """The columns of the row that changed, with the values after the change, or before a delete."""
-    before: Mapping[str, str] = field(default_factory=dict)
-    """Column -> the expression that reads it in a delete, if that is another one."""
-    shape: tuple[tuple[str, str], ...] = ()
-    """The columns of the source with their types, if the sample alone does not show them."""
+    columns: tuple[Seen, ...]  # of the row that changed, with the values after the change, or before a delete
+    before: Mapping[str, str] = field(default_factory=dict)  # column -> what reads it in a delete, if that is another
+    shape: tuple[tuple[str, str], ...] = ()  # the columns of the source, if the sample alone does not show them
     left_out: tuple[str, ...] = ()
     where_note: str = ""
-    keeps_order: bool = True
-    """Whether the order is also one across batches, so that the target can keep it."""
+    keeps_order: bool = True  # whether the order is also one across batches, so that the target can keep it
 
 
 def draft_from_data(
     sample: Sample, target: str | None, pattern: str, feed: str | None, keys: Sequence[str], given: Mapping[str, str],
     date_format: str | None = None, effective_at: str | None = None,
 ) -> Draft:  # fmt: skip
-    """Draft a spec from the feed of a known writer, or from other data by :func:`draft_from_sample`.
-
-    ``feed`` and ``effective_at`` win over what is recognized. Raises as that does.
-    """
+    """Draft a spec from the feed of a known writer, or from other data; ``feed`` and ``effective_at`` may be given."""
     found = find_feed(sample, date_format) if feed in (None, "changes") else None
     if found is not None and not found.before and (effective_at or found.time is None):
         found = _with_time(found, keys, effective_at)
     elif effective_at:
         found = None
-    names = {c.name for c in found.columns} if found is not None else set()
-    if found is None or found.time is None or not names.issuperset([*keys, *given]):
+    if found is None or found.time is None or not {c.name for c in found.columns}.issuperset([*keys, *given]):
         return draft_from_sample(sample, target, pattern, feed, keys, given, date_format, effective_at)
     draft, entity = begin_draft(replace(sample, shape=found.shape), target, pattern)
     draft.left_out += found.left_out
     if found.before and found.shape:
-        draft.notes[("source", "schema")] = [
-            "before and after have one shape, also in a file where one of them is NULL."
-        ]
+        note = "before and after have one shape, also in a file where one of them is NULL."
+        draft.notes["source", "schema"] = [note]
     draft.put("source.feed", "changes", f"Guessed from the columns: a change feed of {found.writer}.")
     _put_meanings(draft, sample, found, pattern)
     # Find the keys among the rows that are changes.
@@ -134,7 +121,8 @@ def draft_from_data(
     beside = [
         Seen(v.name, v.type, tuple(v.values[i] for i in kept)) for v in (found.time, *found.order, found.operation)
     ]
-    put_likely_keys(draft, replace(sample, rows=len(kept)), columns, _without_repeats(beside), keys, entity)
+    beside = list({c.name: c for c in beside}.values())
+    put_likely_keys(draft, replace(sample, rows=len(kept)), columns, beside, keys, entity)
     if draft.questions:
         raise UsageError(f"{sample.origin}: {question}" for question in draft.questions)
     _put_columns(draft, columns, found, given)
@@ -147,18 +135,13 @@ def draft_from_data(
 def _with_time(found: Feed, keys: Sequence[str], name: str | None) -> Feed:
     """Take the time of a change from a column of the row: the one of ``--effective-at``, or the likely one."""
     free = [c for c in found.columns if c.name not in keys]
-    if name is not None and name not in {c.name for c in found.columns}:
-        return replace(found, time=None)
-    column = find_time(free, name) if name is not None else guess_time(free, "changes")
+    is_unknown = name is not None and name not in {c.name for c in found.columns}
+    column = None if is_unknown else find_time(free, name) if name is not None else guess_time(free, "changes")
     if column is None or len(column.moments) > 1:
         return replace(found, time=None)
     moment = column.moments[0] if column.moments else quote_column(column.name)
     time = Value(moment, "TIMESTAMP", column.values)
     return replace(found, time=time, columns=tuple(c for c in found.columns if c != column))
-
-
-def _without_repeats(columns: Iterable[Seen]) -> list[Seen]:
-    return list({c.name: c for c in columns}.values())
 
 
 def _put_meanings(draft: Draft, sample: Sample, found: Feed, pattern: str) -> None:
@@ -197,7 +180,7 @@ def _put_meanings(draft: Draft, sample: Sample, found: Feed, pattern: str) -> No
         draft.put("source.truncate_when", f"{operation} = 't'")
     if pattern == "scd2":
         warn_of_truncates(draft, found.operation.values, pattern)
-    if pattern == "scd1":
+    else:
         name = "updated_at" if "updated_at" not in {c.name.lower() for c in found.columns} else "changed_at"
         draft.put("updated_at", name, "The order of changes across batches.")
 
@@ -219,10 +202,7 @@ def _put_columns(draft: Draft, columns: Sequence[Seen], found: Feed, given: Mapp
 
 
 def find_feed(sample: Sample, date_format: str | None = None) -> Feed | None:
-    """Return the feed of a known writer; ``None`` for other data.
-
-    Raises :class:`UsageError` for an envelope whose rows are text, as those of MongoDB.
-    """
+    """Return the feed of a known writer; ``None`` for other data. Raises :class:`UsageError` for rows that are text."""
     known = {c.name.lower(): Value(quote_column(c.name), c.type, c.values) for c in sample.columns}
     if "op" in known and {"before", "after"} & known.keys() and {"ts_ms", "source"} & known.keys():
         return _read_envelope(sample, known)
@@ -233,37 +213,32 @@ def find_feed(sample: Sample, date_format: str | None = None) -> Feed | None:
     if {"__op", "__deleted"} & known.keys():
         return _of_flat_debezium(columns, known, sample.format == "csv")
     if any(c.name == "Op" and {v for v in c.values if v is not None} <= {"I", "U", "D"} for c in columns):
-        time = next((name for name in known if _DMS_TIME.search(name)), None)
-        guessed = guess_sequence([c for c in columns if c.name.lower() != time])
+        time = next((c for c in columns if _DMS_TIME.search(c.name)), None)
+        guessed = guess_sequence([c for c in columns if c != time])
         order = tuple(name for name in known if _DMS_ORDER.search(name)) or ((guessed.name.lower(),) if guessed else ())
-        when = _read(columns, time, known) if time else None
-        return _flat(columns, known, "DMS", "op", (), "D", when, order, (time,) if time else (), "")
+        if time is None:
+            return _flat(columns, known, "DMS", "op", "D", None, order, ())
+        is_text = time.type not in WHOLE and len(time.moments) == 1
+        when = Value(time.moments[0] if is_text else quote_column(time.name), time.type, time.values)
+        return _flat(columns, known, "DMS", "op", "D", when, order, (time.name.lower(),))
     return None
 
 
-def _read(columns: Sequence[Seen], name: str, known: Mapping[str, Value]) -> Value:
-    """Return the value of a column of times, by the expression that reads it if it is text."""
-    column = next(c for c in columns if c.name.lower() == name)
-    is_text = column.type not in WHOLE and len(column.moments) == 1
-    return replace(known[name], text=column.moments[0] if is_text else known[name].text, type=column.type)
-
-
 def _flat(
-    columns: Sequence[Seen], known: Mapping[str, Value], writer: str, operation: str, read: tuple[str, ...],
-    delete: str, time: Value | None, order: tuple[str, ...], extra: tuple[str, ...], note: str,
+    columns: Sequence[Seen], known: Mapping[str, Value], writer: str, operation: str, delete: str, time: Value | None,
+    order: tuple[str, ...], extra: tuple[str, ...], read: tuple[str, ...] = (), note: str = "",
 ) -> Feed:  # fmt: skip
-    found = tuple(known[name] for name in order if name in known)
-    taken = {operation, *order, *extra}
-    mark = known[operation]
-    return Feed(writer, mark, read, f"{mark.text} = {sql.text_literal(delete)}", time, found,
+    mark, taken = known[operation], {operation, *order, *extra}
+    return Feed(writer, mark, read, f"{mark.text} = {sql.text_literal(delete)}", time,
+                tuple(known[name] for name in order if name in known),
                 tuple(c for c in columns if c.name.lower() not in taken), where_note=note)  # fmt: skip
 
 
 def _of_delta(columns: Sequence[Seen], known: Mapping[str, Value]) -> Feed:
     """In a commit, the delete of a key comes before its insert, as the words of ``_change_type`` sort."""
     order = ("_commit_version", "_change_type")
-    found = _flat(columns, known, "Delta", "_change_type", (), "delete", known["_commit_timestamp"], order,
-                  ("_commit_timestamp",), "Rows as they were before an update are not changes.")  # fmt: skip
+    found = _flat(columns, known, "Delta", "_change_type", "delete", known["_commit_timestamp"], order,
+                  ("_commit_timestamp",), note="Rows as they were before an update are not changes.")  # fmt: skip
     return replace(found, keeps_order=False)
 
 
@@ -272,12 +247,9 @@ def _of_flat_debezium(columns: Sequence[Seen], known: Mapping[str, Value], from_
     time = next((known[n] for n in ("__source_ts_ms", "__ts_ms") if n in known), None)
     order = next((tuple(f"{p}{n}" for n in names if f"{p}{n}" in known)
                   for names in _POSITIONS for p in ("__", "__source_") if f"{p}{names[0]}" in known), ())  # fmt: skip
-    operation = "__op" if "__op" in known else "__deleted"
-    read, note = (
-        (("c", "r", "u", "d"), "Leaves out tombstones, truncates and messages.") if "__op" in known else ((), "")
-    )
+    operation, rules = ("__op", _CHANGES) if "__op" in known else ("__deleted", ())
     extra = tuple(name for name in known if name.startswith("__"))
-    found = _flat(columns, known, "Debezium, flattened", operation, read, "d", time, order, extra, note)
+    found = _flat(columns, known, "Debezium, flattened", operation, "d", time, order, extra, *rules)
     if "__deleted" in known:
         mark = known["__deleted"]
         is_flag = mark.type == "BOOLEAN" and not from_text
@@ -317,12 +289,11 @@ def _read_envelope(sample: Sample, known: Mapping[str, Value]) -> Feed | None:
     types |= {v.text.split(".")[0]: known[v.text.split(".")[0].lower()].type for v in (*order, *filter(None, [time]))}
     if used:
         types["source"] = struct_type((n, t) for n, t in struct_fields(known["source"].type) or () if n in used)
-    # The order of snapshot rows and changes is that of the log, too.
     op = known["op"].branch()
     left = tuple(f"the column '{n}' of Debezium" for n in known if n not in types)
-    return Feed("Debezium", op, ("c", "r", "u", "d"), f"{op.text} = 'd'", time, order, columns,
-                {n: v.text for n, v in old.items()}, tuple(types.items()) if sample.format == "json" else (),
-                left, "Leaves out tombstones, truncates and messages.")  # fmt: skip
+    read, note = _CHANGES
+    return Feed("Debezium", op, read, f"{op.text} = 'd'", time, order, columns, {n: v.text for n, v in old.items()},
+                tuple(types.items()) if sample.format == "json" else (), left, note)  # fmt: skip
 
 
 def _find_order(known: Mapping[str, Value], source: Mapping[str, Value]) -> tuple[Value | None, tuple[Value, ...]]:

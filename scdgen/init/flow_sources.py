@@ -26,10 +26,7 @@ _SELECTED_VERSION = re.compile(
     r"\(\s*SELECT\s+(?:`[^`]+`|\w+)\s+FROM\s+current_snapshot_version\s*\(\s*\)\s*\)", re.IGNORECASE
 )
 _FORMATS = ("csv", "json", "parquet", "delta")
-
-
-Put = Callable[..., None]
-"""Sets an option of the source, with a comment above it if there is room for one."""
+Put = Callable[..., None]  # sets an option of the source, with a comment above it if there is room for one
 
 
 def put_source(draft: Draft, pipeline: Pipeline, place: str, flow: Flow) -> None:
@@ -84,11 +81,15 @@ def _put_relation(draft: Draft, pipeline: Pipeline, flow: Flow, put: Put, clause
 def _read_files(text: str) -> exp.Anonymous | None:
     """Return the call of ``read_files`` that a text is, if it is one."""
     try:
-        called = sqlglot.parse_one(f"SELECT * FROM {text}", dialect=DIALECT).find(exp.Table)
+        return _find_call(sqlglot.parse_one(f"SELECT * FROM {text}", dialect=DIALECT))
     except SqlglotError:
         return None
-    made = called.this if called is not None else None
-    return made if isinstance(made, exp.Anonymous) and made.name.lower() == "read_files" else None
+
+
+def _find_call(tree: exp.Expr) -> exp.Anonymous | None:
+    table = tree.find(exp.Table)
+    call = table.this if table is not None else None
+    return call if isinstance(call, exp.Anonymous) and call.name.lower() == "read_files" else None
 
 
 def _put_files(draft: Draft, flow: Flow, clause: Clause, call: exp.Anonymous, put: Put) -> None:
@@ -156,6 +157,4 @@ def _find_files(tree: exp.Expr) -> exp.Anonymous | None:
     given = {part for part, value in tree.args.items() if value} - {"expressions", "from_", "where"}
     where = tree.args.get("where")
     one_file = where is None or (isinstance(where.this, exp.EQ) and _VERSION.search(where.this.sql()))
-    table = tree.find(exp.Table)
-    call = table.this if table is not None and not given and one_file else None
-    return call if isinstance(call, exp.Anonymous) and call.name.lower() == "read_files" else None
+    return _find_call(tree) if not given and one_file else None

@@ -62,18 +62,13 @@ class Flow:
 
     file: str
     name: str | None
-    target: str
-    """The table that it writes, as written."""
-    clauses: dict[Clause, str]
-    """A clause of the SQL statement -> its text without comments; empty for ``IGNORE NULL UPDATES`` of all columns."""
+    target: str  # the table that it writes, as written
+    clauses: dict[Clause, str]  # its text without comments; empty for ``IGNORE NULL UPDATES`` of all columns
     places: dict[Clause, Place]
     place: Place
-    names: Mapping[Clause, str] = field(default_factory=dict)
-    """A clause -> the argument that it is in Python; empty for SQL."""
-    function: str | None = None
-    """The name of the Python function that gives the snapshots, instead of a ``FROM SNAPSHOT``."""
-    once: bool = False
-    """Whether it runs only once, as a backfill does."""
+    names: Mapping[Clause, str] = field(default_factory=dict)  # the arguments in Python
+    function: str | None = None  # of Python, which gives the snapshots instead of a ``FROM SNAPSHOT``
+    once: bool = False  # whether it runs only once, as a backfill does
 
     @property
     def is_snapshot(self) -> bool:
@@ -146,11 +141,9 @@ class Flow:
 class TargetTable:
     """What the statement of a streaming table says about the table that flows write."""
 
-    columns: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """A column -> its options in a spec; empty if the statement lists none."""
+    columns: dict[str, dict[str, Any]] = field(default_factory=dict)  # their options in a spec
     description: str | None = None
-    left_out: list[str] = field(default_factory=list)
-    """The names of what else it says, such as ``CLUSTER BY``, which is not in a draft."""
+    left_out: list[str] = field(default_factory=list)  # the names of what else it says, such as ``CLUSTER BY``
 
 
 @dataclass
@@ -159,10 +152,8 @@ class Pipeline:
 
     file: str
     flows: list[Flow] = field(default_factory=list)
-    tables: dict[str, TargetTable] = field(default_factory=dict)
-    """The name of a table in lower case -> what its statement says."""
-    views: dict[str, str | None] = field(default_factory=dict)
-    """The name of a view in lower case -> the table that it passes on, if it does no more than that."""
+    tables: dict[str, TargetTable] = field(default_factory=dict)  # by the name in lower case
+    views: dict[str, str | None] = field(default_factory=dict)  # likewise; the table that it passes on, if no more
 
 
 def plain_name(name: str) -> str:

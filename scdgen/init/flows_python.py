@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -156,8 +156,7 @@ class _File:
         """Return a list of columns as SQL, with brackets."""
         node = self.resolve(node)
         if not isinstance(node, ast.List | ast.Tuple):
-            listed = self.read(node, list, argument, "is not a list of columns; write one, such as ['a', 'b']")
-            return f"({', '.join(_column(str(name)) for name in listed)})"
+            raise self.wrong(node, f"{argument}: is not a list of columns; write one, such as ['a', 'b']")
         names = []
         for item in map(self.resolve, node.elts):
             named = isinstance(item, ast.Call) and _name_of(item.func) in ("col", "column") and len(item.args) == 1
@@ -237,11 +236,9 @@ def _read_flow(file: _File, call: ast.Call, function: str) -> Flow:
     target = file.read(given["target"], str, "target", _TEXT)
     # A snapshot may come from a function, whose table is not known without running it.
     made_by = _find_function(file, given["source"]) if snapshot else None
-    named = f"{_TEXT}, the name of a table"
-    source = file.read(given["source"], str, "source", named) if made_by is None else None
+    source = file.read(given["source"], str, "source", f"{_TEXT}, the name of a table") if made_by is None else None
     put(Clause.SNAPSHOT if snapshot else Clause.FROM, "source", source)
     put(Clause.KEYS, "keys", file.columns(given["keys"], "keys"))
-    # Read single expressions, then lists, which may also say what they leave out.
     for argument, clause in _EXPRESSIONS.items():
         if argument in given:
             put(clause, argument, file.expression(given[argument], argument))
@@ -252,7 +249,9 @@ def _read_flow(file: _File, call: ast.Call, function: str) -> Flow:
             put(clause, argument, file.columns(given[argument], argument))
         elif other in given:
             put(clause, other, f"* EXCEPT {file.columns(given[other], other)}")
-    ignores = "ignore_null_updates" in given and _is_true(file, given, "ignore_null_updates")
+    flags = ("ignore_null_updates", "once")
+    wrong = "is not True or False; write one of them"
+    ignores, once = (name in given and file.read(given[name], bool, name, wrong) for name in flags)
     if ignores and Clause.NULLS not in clauses:
         put(Clause.NULLS, "ignore_null_updates", "")
     if "stored_as_scd_type" in given:
@@ -262,17 +261,12 @@ def _read_flow(file: _File, call: ast.Call, function: str) -> Flow:
     name = file.read(given["name"], str, "name", _TEXT) if "name" in given else None
     if "once" in given:
         put(Clause.ONCE, "once", None)
-    once = "once" in given and _is_true(file, given, "once")
     place = _place_of(call, function)
     return Flow(file.path, name, plain_name(target), clauses, places, place, _NAMES, made_by, once)
 
 
 def _place_of(node: ast.expr, label: str) -> Place:
     return Place(node.lineno, node.col_offset + 1, label)
-
-
-def _is_true(file: _File, given: Mapping[str, ast.expr], argument: str) -> bool:
-    return file.read(given[argument], bool, argument, "is not True or False; write one of them")
 
 
 def _find_function(file: _File, node: ast.expr) -> str | None:
@@ -315,9 +309,7 @@ def _find_table(file: _File, function: ast.FunctionDef | ast.AsyncFunctionDef) -
 
 def _add_table(pipeline: Pipeline, file: _File, call: ast.Call) -> None:
     """Read a call that creates a streaming table. What it is given in another form is left out."""
-    # Take any argument: what is not read is listed, not refused.
-    known = tuple(keyword.arg for keyword in call.keywords if keyword.arg)
-    given = _arguments(file, call, ("name",), known)
+    given = _arguments(file, call, ("name",), tuple(keyword.arg for keyword in call.keywords if keyword.arg))
     name = file.known(given["name"]) if "name" in given else None
     if not isinstance(name, str):
         return  # a table that no flow here can name either

@@ -1,7 +1,4 @@
-"""Reads AUTO CDC in SQL: flows, flows that are part of a table's statement, and the statements of their tables.
-
-sqlglot has no grammar for flows, so a statement is cut at the words that begin its clauses; it reads what is in them.
-"""
+"""Reads AUTO CDC in SQL, of which sqlglot has no grammar: statements are cut at the words that begin their clauses."""
 
 from __future__ import annotations
 
@@ -53,10 +50,7 @@ _GIVE = (
 
 
 def read_sql(path: Path, text: str) -> Pipeline:
-    """Read the flows of a file of SQL, and the statements of their tables. Raises :class:`SpecError`.
-
-    Other statements are not read.
-    """
+    """Read the flows of a file of SQL, and the statements of their tables and views. Raises :class:`SpecError`."""
     pipeline = Pipeline(str(path))
     first: Token | None = None
     try:
@@ -77,9 +71,8 @@ def read_sql(path: Path, text: str) -> Pipeline:
             pipeline.flows.append(_read_own_flow(str(path), text, read, begin, name))
         elif begin is not None:
             pipeline.flows.append(_read_flow(str(path), text, read))
-        elif table is not None and not _is_query(read):
+        elif table is not None and "AS" not in _words(read):
             _add_table(pipeline, strip_comments(head), table, read[0].line)
-        # A view that only passes a table on stands for this table.
         elif view := _VIEW.fullmatch(strip_comments(head)):
             query = _STREAM.sub(lambda found: found[1] or found[2], view["query"])
             pipeline.views[plain_name(view["name"]).lower()] = read_select(query)[1]
@@ -112,30 +105,20 @@ def _find_flow(read: Sequence[Token]) -> int | None:
     return None
 
 
-def _is_query(read: Sequence[Token]) -> bool:
-    return "AS" in _words(read)
-
-
 def _find_clauses(read: Sequence[Token], clauses: Sequence[str]) -> list[tuple[str, int, int]]:
-    """Return the clauses outside brackets, each with the place of its first token and of the first after its name.
-
-    A second FROM is that of an expression.
-    """
+    """Return the clauses outside brackets, each with the place of its first token and of the first after its name."""
     words = _words(read)
     found: list[tuple[str, int, int]] = []
     at = 0
     while at < len(words):
         # The tokenizer takes some names of two words, such as CLUSTER BY, as one.
-        names = ((name, at + size) for name in clauses for size in range(1, 5) if _reads(words[at : at + size], name))
-        name, end = next(names, ("", at + 1))
-        if name and not (name.startswith(Clause.FROM) and found):
-            found.append((name, at, end))
-        at = end
+        sizes = [size for size in range(1, 5) if "" not in words[at : at + size]]
+        read_by = {" ".join(" ".join(words[at : at + size]).split()): at + size for size in reversed(sizes)}
+        name = next((name for name in clauses if name in read_by), "")
+        if name and not (name.startswith(Clause.FROM) and found):  # a second FROM is that of an expression
+            found.append((name, at, read_by[name]))
+        at = read_by.get(name, at + 1)
     return found
-
-
-def _reads(words: Sequence[str], name: str) -> bool:
-    return " ".join(" ".join(words).split()) == name and "" not in words
 
 
 def _read_flow(file: str, text: str, read: Sequence[Token]) -> Flow:
@@ -191,7 +174,6 @@ def _add_table(pipeline: Pipeline, statement: str, begin: re.Match[str], line: i
     table = pipeline.tables.setdefault(name.lower(), TargetTable())
     rest = statement[begin.end() :].strip()
     try:
-        # The columns are in brackets, and the clauses follow.
         if rest.startswith("("):
             inner = _in_brackets(rest)
             read_columns(table, inner)
@@ -214,10 +196,7 @@ def _in_brackets(text: str) -> str:
 
 
 def read_columns(table: TargetTable, listed: str) -> None:
-    """Read the columns of a table, as in CREATE TABLE.
-
-    Raises ``ValueError``, or sqlglot's error, if they cannot be read.
-    """
+    """Read the columns of a table, as in CREATE TABLE. Raises ``ValueError``, or sqlglot's error."""
     for part in split_columns(listed):
         if constraint := _CONSTRAINT.match(part):
             table.left_out.append(constraint[0])
@@ -235,8 +214,7 @@ def read_columns(table: TargetTable, listed: str) -> None:
 
 def _read_column(table: TargetTable, column: exp.ColumnDef) -> dict[str, Any]:
     """Return the options of a column, and note what a spec does not have."""
-    kind = column.args["kind"].sql(dialect=DIALECT)
-    options: dict[str, Any] = {"type": to_option(kind)}
+    options: dict[str, Any] = {"type": to_option(column.args["kind"].sql(dialect=DIALECT))}
     for constraint in column.constraints:
         found = constraint.kind
         if isinstance(found, exp.NotNullColumnConstraint) and not found.args.get("allow_null"):
@@ -244,8 +222,7 @@ def _read_column(table: TargetTable, column: exp.ColumnDef) -> dict[str, Any]:
         elif isinstance(found, exp.CommentColumnConstraint):
             options["comment"] = found.this.name
         else:
-            text = constraint.sql(dialect=DIALECT)
-            table.left_out.append(f"{text} of {column.name}")
+            table.left_out.append(f"{constraint.sql(dialect=DIALECT)} of {column.name}")
     return options
 
 

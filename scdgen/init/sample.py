@@ -1,7 +1,6 @@
-"""Reads the columns, types and first rows of a local CSV or JSON file in Python, as Spark would.
+"""Reads the columns, types and first rows of a local CSV or JSON file in Python, so that ``init`` needs no Spark.
 
-``init`` then needs no Spark. What Python may read in another way (nested JSON other than change feeds, mistakes,
-folders, some options) is left to Spark.
+What Python may read in another way (nested JSON other than change feeds, mistakes, folders) is left to Spark.
 """
 
 from __future__ import annotations
@@ -39,11 +38,7 @@ Rows = list[Sequence[Any]]
 
 
 def read_local(path: str, options: Mapping[str, str]) -> Sample | None:
-    """Read a local file; ``None`` if only Spark can read it, or can say what is wrong with it.
-
-    ``options`` are those of Spark's CSV reader. Raises :class:`UsageError` for a CSV whose header was not split, and
-    :class:`DataError` for one that a run refuses for its header or for the number of cells in a row.
-    """
+    """Read a local file; ``None`` if only Spark can read it. Raises an error for a CSV with uneven rows or headers."""
     found = replace(files.find(path), given=options)
     if found.kind == "csv":
         # Spark would drop cells, and name columns apart.
@@ -54,8 +49,7 @@ def read_local(path: str, options: Mapping[str, str]) -> Sample | None:
         return None
     try:
         return _read_csv(found) if found.kind == "csv" else _read_json(found)
-    except (csv.Error, OSError, EOFError, ValueError, RecursionError):
-        # Spark says what is wrong with the file.
+    except (csv.Error, OSError, EOFError, ValueError, RecursionError):  # Spark says what is wrong
         return None
 
 
@@ -83,7 +77,6 @@ def _read_csv(found: files.Files) -> Sample | None:
         names = dialect.names(next(lines, []))
         if _NO_TEXT.search("".join(names)):  # Spark reads odd characters
             return None
-        # Go through all rows for the types, but keep the values of the first ones only.
         rows: Rows = []
         kinds: list[set[str]] = [set() for _ in names]
         for cells in lines:
@@ -170,16 +163,15 @@ def _read_json(found: files.Files) -> Sample | None:
             # Leave nested values and very large numbers to Spark, but for the rows in a change feed.
             if isinstance(value, dict) and _is_envelope(row):
                 shapes[name] = _grow(shapes.get(name), value)
-            elif isinstance(value, dict | list) or (isinstance(value, int) and not -(1 << 63) <= value < 1 << 63):
+            elif _is_hard(value):
                 return None
         # A row of NULLs alone is left out, as it is with Spark.
         if len(rows) <= ROWS and any(value is not None for value in row.values()):
             rows.append(row)
     # Spark sorts the columns of JSON by name.
     names = sorted(kinds)
-    if not names or len({name.lower() for name in names}) < len(names):
-        return None
-    if any(kinds[name] != {dict} for name in shapes):
+    is_mixed = any(kinds[name] != {dict} for name in shapes)
+    if not names or is_mixed or len({name.lower() for name in names}) < len(names):
         return None
     columns = [(name, _name_shape(shapes[name]) if name in shapes else _name_json_type(kinds[name])) for name in names]
     full: Rows = [[_as_type(row.get(name), kind) for name, kind in columns] for row in rows]
@@ -193,10 +185,7 @@ def _is_envelope(row: Mapping[str, Any]) -> bool:
 
 
 def _grow(shape: Any, value: Any) -> Any:
-    """Add a value to the types of those before: a set of types, or a mapping of fields to such.
-
-    Raises :class:`ValueError` for values that Spark may read otherwise.
-    """
+    """Add a value to the types of those before: a set of types, or a mapping of fields to such."""
     if value is None:
         return shape
     if isinstance(value, dict):
@@ -206,11 +195,13 @@ def _grow(shape: Any, value: Any) -> Any:
         for name, inner in value.items():
             fields[name] = _grow(fields.get(name), inner)
         return fields
-    if isinstance(shape, dict) or isinstance(value, list):
-        raise ValueError
-    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+    if isinstance(shape, dict) or _is_hard(value):
         raise ValueError
     return (shape or set()) | {type(value)}
+
+
+def _is_hard(value: Any) -> bool:
+    return isinstance(value, dict | list) or (isinstance(value, int) and not -(1 << 63) <= value < 1 << 63)
 
 
 def _name_shape(shape: Any) -> str:
