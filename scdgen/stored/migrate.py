@@ -285,10 +285,7 @@ def rewrite_ends(old: Spec, new: Spec) -> Iterator[Step]:
 
 
 def begin_recording(spec: Spec, lacking: Iterable[str], known: Iterable[str]) -> Iterator[Step]:
-    """Take stored rows over as the rows of now.
-
-    Each was recorded at its run's time if a column of ``known`` has it, the best first, and at this time if not.
-    """
+    """Take stored rows over as recorded at the time that a column of ``known`` has, the best first, or now."""
     (_, start), (_, end) = spec.recorded_columns
     yield from (Step("add", sql.quote(name), type="TIMESTAMP") for name in lacking)
     yield Step("record", sql.quote(start), ", ".join(map(sql.quote, known)))

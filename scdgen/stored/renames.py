@@ -22,12 +22,9 @@ class Sort(NamedTuple):
 
 
 def guess_renames(gone: Mapping[str, Sort], come: Mapping[str, Sort], options: Mapping[str, str]) -> dict[str, str]:
-    """Map columns that a table lacks to those that its spec lacks, where they may be the same.
+    """Map columns that a table lacks, which ``come``, to those that its spec lacks, where they may be the same.
 
-    Args:
-        gone: the columns of the table that the spec lacks.
-        come: the columns of the spec that the table lacks.
-        options: the option of each history column of the spec, which is its default name too.
+    ``options`` has the option of each history column of the spec, which is its default name too.
 
     >>> text, number = Sort("STRING", "tracked"), Sort("INT", "tracked")
     >>> guess_renames({"first_name": text, "city": text, "n": number}, {"given_name": text, "size": number}, {})

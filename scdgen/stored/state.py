@@ -1,8 +1,4 @@
-"""What a stored table is, and how it differs from a spec.
-
-``scdgen generate --diff`` knows the spec that the table was made from, and a run reads the table: both get the same
-lines, statements and guesses.
-"""
+"""What a stored table is, and how it differs from a spec, as ``scdgen generate --diff`` and a run say alike."""
 
 from __future__ import annotations
 
@@ -118,10 +114,7 @@ def compare(stored: Stored, spec: Spec, adopt: bool = False) -> list[Line]:
 
 
 class _Comparison:
-    """The lines about a table and a spec. Names are compared in lower case, as Spark does.
-
-    ``by_properties``: the options in the table's properties count too.
-    """
+    """The lines about a table and a spec; ``by_properties``: the options in the table's properties count too."""
 
     def __init__(self, stored: Stored, spec: Spec, by_properties: bool):
         self.stored, self.spec, self.by_properties = stored, spec, by_properties
