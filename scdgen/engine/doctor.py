@@ -103,7 +103,6 @@ def check_warehouse(warehouse: str) -> Finding:
     folder = Path(warehouse).absolute()
     try:
         require_folder(folder, warehouse)
-        # The folder itself may not exist yet; try the nearest one that does.
         place = next(place for place in (folder, *folder.parents) if place.exists())
         with tempfile.TemporaryFile(dir=place):
             pass

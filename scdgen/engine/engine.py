@@ -50,10 +50,7 @@ _locks_guard = threading.Lock()
 
 
 class Engine:
-    """One session. ``lock`` is held while its variables are in use; all engines on the session share it.
-
-    ``compiler`` renders the queries that explain a failure.
-    """
+    """One session. ``lock`` is held while its variables are in use; all engines on the session share it."""
 
     def __init__(self, spark: SparkSession, compiler: Compiler):
         self.spark, self.compiler = spark, compiler
@@ -62,10 +59,7 @@ class Engine:
 
     @contextmanager
     def ready(self, bound: Spec, source: DataFrame | None) -> Iterator[None]:
-        """Lock the session for this thread, with ``source`` as the view that a spec reads.
-
-        ``bound`` is a spec with its source and params filled in.
-        """
+        """Lock the session for this thread, with ``source`` as the view that a spec with its params reads."""
         view = bound.source.table if source is not None else None
         with self.lock, strict(self.spark), set_while(self.spark, PARTITIONS_AS_TEXT if bound.source.path else {}):
             if source is not None and view is not None:
@@ -198,7 +192,6 @@ def explained(engine: Engine, spec: Spec, error: Exception) -> ScdgenError:
             counted = f" ({count} found{shown})" if count else ""
         except Exception:  # the message names the rule even without numbers
             count = None
-    # Show the names of the spec, not those of the columns that the SQL makes.
     own = _with_user_names(spec, refused.sample)
     what = _with_user_names(spec, refused.what) + (f", such as {own}" if own else "")
     # Put the count where the sentence ends: after the fix, if there is one.
@@ -299,10 +292,7 @@ def _converts(spark: SparkSession, value: str, kind: str) -> bool:
 
 
 def bad_value(engine: Engine, spec: Spec) -> BadValue | None:
-    """Find the first column of the spec with a value that does not convert, and a row with one.
-
-    ``None`` if no column has one, or if the rows cannot be read.
-    """
+    """Find the first column with a value that does not convert, and a row with one; ``None`` if that is not known."""
     casts = SourceRow(spec).casts
     # Count the failures of all casts in one query first, which finds most of them.
     simple = [cast for cast in casts if cast.required or not cast.nested]

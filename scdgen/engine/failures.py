@@ -303,7 +303,6 @@ def _hint(parts: list[str]) -> str:
         return "the header has a blank beside the name: set source.options.ignoreLeadingWhiteSpace: true"
     if len(names) == 1 and (likely := set_for_one_name(names[0].strip("`"))):
         return likely
-    # Compare without the qualifier, which the missing name may lack.
     last = {name.rpartition(".")[2]: name for name in names}
     hint = nearest_column(parts[0].rpartition(".")[2], last).removeprefix("; ")
     others = " and maybe others" if len(names) == 5 else ""  # as many as Spark lists

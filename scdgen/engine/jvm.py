@@ -42,10 +42,7 @@ _NO_START = (
 
 
 def find_java() -> tuple[int, str]:
-    """Find the Java that starts Spark: its version and its path.
-
-    Raises :class:`EngineError` if it is missing, does not run, or is too old.
-    """
+    """Find the version and the path of the Java that starts Spark. Raises :class:`EngineError` if it is not fit."""
     # JAVA_HOME comes before the PATH, as in Spark's own scripts.
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")

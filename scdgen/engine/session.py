@@ -1,8 +1,4 @@
-"""Sessions: embedded, on a Spark Connect server, and temporary settings of any.
-
-The embedded session is local Spark with Delta, in UTC, with tables in a folder in which the next command finds them by
-name. A session of the user may refuse settings: serverless compute allows only a few.
-"""
+"""Sessions: embedded, on a Spark Connect server, and temporary settings of any, which serverless compute refuses."""
 
 from __future__ import annotations
 
@@ -173,10 +169,7 @@ def remote_session(address: Url | str, conf: Mapping[str, str] | None = None) ->
 
 
 def register_tables(spark: SparkSession, folder: Path) -> None:
-    """Register the Delta tables of the warehouse: ``<schema>.db/<table>``, and ``<table>`` in the default schema.
-
-    One note lists the folders whose names no table can have.
-    """
+    """Register the Delta tables of the warehouse: ``<schema>.db/<table>``, and ``<table>`` in the default schema."""
     odd = []
     for commits in sorted([*folder.glob("*/_delta_log"), *folder.glob("*.db/*/_delta_log")]):
         if not (any(commits.glob("[0-9]*.json")) or any(commits.glob("[0-9]*.checkpoint*"))):
@@ -196,10 +189,9 @@ def register_tables(spark: SparkSession, folder: Path) -> None:
 
 
 def know_catalogs(spark: SparkSession, names: Iterable[tuple[str, ...]]) -> None:
-    """Register the catalogs of three-part names as aliases of the one catalog of the embedded session.
+    """Register the catalogs of three-part names: ``main.crm.dim`` and ``crm.dim`` are one table.
 
-    ``main.crm.dim`` and ``crm.dim`` are then the same table. Each is a DeltaCatalog that delegates to the session's
-    catalog; setting the delegate needs the JVM, which only an embedded session has.
+    Each is a DeltaCatalog that delegates to the session's catalog, for which it needs the JVM of an embedded session.
     """
     for catalog in sorted({parts[0] for parts in names if len(parts) == 3 and parts[0] != "spark_catalog"}):
         if not re.fullmatch(r"\w+", catalog):
@@ -210,20 +202,13 @@ def know_catalogs(spark: SparkSession, names: Iterable[tuple[str, ...]]) -> None
 
 
 def refuses(error: Exception) -> bool:
-    """Whether an error means that the session does not allow a setting to be read or changed.
-
-    >>> refuses(ValueError("[CONFIG_NOT_AVAILABLE] Configuration spark.x is not available. SQLSTATE: 42K0I"))
-    True
-    """
+    """Whether an error means that the session does not allow a setting to be read or changed."""
     return bool(_REFUSED.search(str(error)))
 
 
 @contextmanager
 def set_while(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[bool]:
-    """Change settings of the session, and restore them on exit.
-
-    Yields ``False``, with nothing changed, if the session refuses one of them.
-    """
+    """Change settings, and restore them on exit. Yields ``False``, with nothing changed, if the session refuses one."""
     with ExitStack() as changed:
         try:
             for name, value in settings.items():

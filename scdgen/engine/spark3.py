@@ -1,7 +1,4 @@
-"""Session variables for Spark 3.5, which has none: DECLARE and SET are interpreted here, and values become literals.
-
-Spark 4.0 added them (SPARK-42849), and Databricks Runtime 14.1.
-"""
+"""Session variables for Spark 3.5, which has none: DECLARE and SET are interpreted here, and values become literals."""
 
 from __future__ import annotations
 

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 
 def check_table(engine: Engine, spec: Spec, limit: int = 5) -> list[CheckResult]:
-    """Run the built-in checks, then those of the spec, in the time zone of the table.
-
-    Raises :class:`DataError` if the table does not exist, or lacks a key or a column of the pattern.
-    """
+    """Run the built-in checks, then those of the spec. Raises :class:`DataError` for a table that they do not fit."""
     with engine.lock, table_zone(engine, spec) as zoned, engine.translated(spec):
         require_table(engine.spark, spec)
         return _run_checks(engine, zoned, limit)

@@ -58,6 +58,7 @@ _GONE = re.compile(
     r"\bFAILED_READ_FILE\.FILE_NOT_EXIST\b|\bDELTA_(FILE_NOT_FOUND\w*|VERSION_NOT_FOUND|VERSIONS_NOT_CONTIGUOUS)\b"
     r"|\b(FileNotFound|VersionNotFound)Exception\b"
 )
+_MERGE, _RESTORE = "MERGE", "RESTORE"  # what changes the rows of a run, and what goes back to a version
 _SETTLED = 1.0  # seconds within which another process that is creating a table writes something
 
 # What a commit says of its run, and the metrics of Delta that a Commit has.
@@ -70,9 +71,6 @@ _METRICS = {
     "files_added": "numTargetFilesAdded",
     "files_removed": "numTargetFilesRemoved",
 }
-
-
-# The log
 
 
 def new_run_id() -> str:
@@ -138,16 +136,6 @@ class Commit:
     rewound: str = ""
     """The time that the run took the table back to, in the session's time zone; empty for other runs."""
 
-    @property
-    def merges(self) -> bool:
-        """Whether it is a MERGE: the only operation by which a run changes rows."""
-        return self.operation == "MERGE"
-
-    @property
-    def restores(self) -> bool:
-        """Whether it restores an earlier version: an undo, a run that failed, or a statement by hand."""
-        return self.operation == "RESTORE"
-
     def describe(self) -> str:
         """Describe the operation and the rows that it changed."""
         if self.inserted is None:
@@ -168,8 +156,7 @@ def _parse_note(text: object) -> dict[str, str]:
     """The run, spec and hash in a commit's ``userMetadata``; empty if scdgen did not write it."""
     try:
         note = json.loads(str(text))
-    except ValueError:
-        # Other tools may write any text there.
+    except ValueError:  # other tools may write any text there
         return {}
     if not isinstance(note, dict) or "scdgen" not in note:
         return {}
@@ -199,7 +186,7 @@ def find_newer_snapshot(log: Sequence[Commit], taken: str) -> str:
     """
     undone, newest, left = {commit.undoes for commit in log}, taken, ""
     for commit in log:
-        if commit.restores and not commit.run:
+        if commit.operation == _RESTORE and not commit.run:
             break
         if commit.run in undone:
             continue
@@ -213,9 +200,6 @@ def find_newer_snapshot(log: Sequence[Commit], taken: str) -> str:
 def read_detail(spark: SparkSession, table: str) -> Row:
     """Read the format, size and properties of a table."""
     return spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]
-
-
-# Restore
 
 
 @dataclass(frozen=True)
@@ -247,7 +231,7 @@ def plan_undo(spec: Spec, run: str, log: Sequence[Commit]) -> Undo:
     # A run that fails after it has changed columns restores the table by itself.
     # The log has the newest first: reversed, the last commit of each run stays in the dictionary.
     last = {commit.run: commit for commit in reversed(log) if commit.run}
-    failed = {name for name, commit in last.items() if commit.restores and not commit.undoes}
+    failed = {name for name, commit in last.items() if commit.operation == _RESTORE and not commit.undoes}
     if run in failed:
         raise DataError(f"{spec.target}: the run {run} failed, and took itself back by version {last[run].version}")
     taken_back = {commit.undoes for commit in log if commit.undoes} | failed
@@ -260,7 +244,7 @@ def plan_undo(spec: Spec, run: str, log: Sequence[Commit]) -> Undo:
                 f"{spec.target}: version {commit.version} ({commit.operation}, by {by}) came after the run {run}, and "
                 "would be undone with it; undo the later runs first, or restore an earlier version by hand"
             )
-    rows = [commit for commit in made if commit.merges]
+    rows = [commit for commit in made if commit.operation == _MERGE]
     first = made[-1].version
     # Undoing the run that created the table leaves an empty table, to keep its views and grants.
     if first == 0 and not rows:
@@ -283,12 +267,8 @@ def _find_run(spec: Spec, run: str, log: Sequence[Commit]) -> tuple[Commit, ...]
 
 def _require_version(spec: Spec, run: str, log: Sequence[Commit], version: int) -> None:
     if not any(commit.version == version for commit in log):
-        raise DataError(
-            f"{spec.target}: version {version}, before the run {run}, has been removed from the table's log"
-        )
-
-
-# What a run changed
+        what = f"version {version}, before the run {run}, has been removed from the table's log"
+        raise DataError(f"{spec.target}: {what}")
 
 
 def find_versions(spec: Spec, run: str, log: Sequence[Commit]) -> tuple[int, int]:
@@ -298,12 +278,10 @@ def find_versions(spec: Spec, run: str, log: Sequence[Commit]) -> tuple[int, int
     commit changed rows in between.
     """
     made = _find_run(spec, run, log)
-    if made[0].undoes:
-        raise DataError(
-            f"{spec.target}: the run {run} is the undo of {made[0].undoes}; name that run to see what was undone"
-        )
+    if other := made[0].undoes:
+        raise DataError(f"{spec.target}: the run {run} is the undo of {other}; name that run to see what was undone")
     # Compare only versions that the MERGE made; the others of a run change the columns.
-    rows = [commit for commit in made if commit.merges]
+    rows = [commit for commit in made if commit.operation == _MERGE]
     if not rows:
         return made[0].version, made[0].version
     first, last = rows[-1].version, rows[0].version
@@ -332,15 +310,11 @@ def explain_vacuumed(spec: Spec, run: str, before: int, after: int) -> Iterator[
         ) from error
 
 
-# Transactions and conflicts
-
-
 @contextmanager
 def skip_known_batch(spark: SparkSession, spec: Spec, application: str, batch: int) -> Iterator[None]:
-    """Make Delta skip the writes in this block to a table that has already committed this batch.
+    """Make Delta skip the writes in this block to a table that has already committed this batch of an application.
 
-    Delta stores the number of the last committed batch per application and table. Raises :class:`EngineError` if the
-    session refuses the settings for the two, because a batch could then be counted twice.
+    Raises :class:`EngineError` if the session refuses the settings, because a batch could then be counted twice.
     """
     with set_while(spark, {_APP: application, _VERSION: str(batch)}) as taken:
         if not taken:
@@ -361,7 +335,6 @@ def _mentions(error: BaseException, what: re.Pattern[str]) -> bool:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and the chain of its causes."""
     cause: BaseException | None = error
     while cause is not None:
         yield cause
@@ -370,10 +343,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 @dataclass(frozen=True)
 class RetryLimit:
-    """How long a run starts over.
-
-    By time, because a busy machine makes few tries in a minute, and loses each of them more easily.
-    """
+    """How long a run starts over: by time, because a busy machine makes few tries and loses each more easily."""
 
     seconds: float = RETRY_FOR
     """The seconds after its first lost try in which it starts over."""
@@ -446,7 +416,6 @@ def retry(
                 raise  # more retries may not help, and these errors have specific messages
             if spent:
                 raise EngineError(limit.explain_end(target, number)) from error
-            # Tell the user once that the run waits.
             if not (noted or unsure):
                 what = "the source or the table changed during the run" if grew else "another writer was first"
                 _log.info(f"{target}: {what}; trying again {limit.describe()}")
@@ -455,9 +424,6 @@ def retry(
             wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(number, 10)) * random.uniform(0.5, 1)
             time.sleep(min(wait, first_lost + limit.seconds - now))  # the last try starts when the time ends
             number += 1
-
-
-# Unfinished tables
 
 
 def clear_unfinished(spark: SparkSession, error: BaseException) -> bool:

@@ -91,7 +91,6 @@ def read_diff(tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0) ->
     Raises :class:`UsageError` if a value is invalid or the spec does not have the key or history, and
     :class:`DataError` if the table, the key or the run does not exist.
     """
-    # Refuse wrong options before anything is read.
     wanted.query(spec)
     given = wanted.list_given(spec)
     versions, vacuumed = (_ANY, _ANY), contextlib.ExitStack()
@@ -109,10 +108,9 @@ def read_diff(tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0) ->
             vacuumed.enter_context(explain_vacuumed(spec, wanted.run_id, *(version.number for version in versions)))
         with vacuumed:
             rows, counts = _collect(select(unchanged=False), limit)
-            # No row may mean an unchanged key or an unknown one; only the latter is an error.
+            # Without a row the key may be unchanged.
             if wanted.keys and not rows:
                 _require_key(spec, wanted.keys, select(unchanged=True))
-    # Show a count for each word, also for those without rows.
     query = wanted.query(spec, versions)
     names = (column.name for column in query.columns) if isinstance(query, DiffRun) else map(sql.quote, spec.columns)
     of_rows = VERSIONS if spec.keeps_history else CHANGES if spec.deleted else ROW_CHANGES

@@ -57,10 +57,7 @@ class LocalTables:
 
     @contextmanager
     def reading(self, spec: Spec) -> Iterator[Spec]:
-        """Raise :class:`UnreadableError` if the table is not in the warehouse, or deltalake or its engine fails.
-
-        Nor is a table of another time zone than UTC read here.
-        """
+        """Raise :class:`UnreadableError` if the table is not in the warehouse, of another zone, or deltalake fails."""
         # Only Delta's log says that a folder is a table.
         if not (self._find(spec) / "_delta_log").is_dir():
             raise UnreadableError("not in the warehouse")

@@ -101,10 +101,7 @@ class Attempt:
             return result
 
     def fit(self) -> None:
-        """Find whether the table exists and fits the spec, and list the statements of the run.
-
-        Raises :class:`DataError` if it does not fit.
-        """
+        """List the statements of the run. Raises :class:`DataError` if there is a table that does not fit the spec."""
         _log.debug("%s: read the table", self.spec.target, extra={"step": "read the table"})
         self.created = not self.table.exists()
         existing = None
@@ -209,10 +206,7 @@ class Attempt:
         return rows[0].asDict() if rows else {}
 
     def _note_taken(self) -> AbstractContextManager[object]:
-        """Add the time of the snapshot to the commits of this block.
-
-        Raises :class:`DataError` if it is older than the table, and would take back what began since.
-        """
+        """Add the time of the snapshot to the commits of this block; refuse one that would take back later rows."""
         taken = read_taken(self.engine, self.compiled.spec, self.compiled.files.merge) if self.noted else ""
         if not taken:
             return contextlib.nullcontext()
@@ -221,10 +215,7 @@ class Attempt:
         return delta.note_run(self.engine.spark, self.spec, self.noted, taken=taken)
 
     def _note_date(self) -> None:
-        """Keep the date of the snapshot in the table's properties, by a commit of the same run.
-
-        If the run is killed before, the next one merges the snapshot again, which changes nothing.
-        """
+        """Keep the date in the table's properties, by a commit of the run; without it, the next one merges again."""
         seen = self.seen.add(self.date)
         if seen != self.seen or self.created:
             self.engine.query(note_dates(self.spec, seen)).collect()

@@ -87,7 +87,6 @@ class RunRecord:
 
     def as_row(self) -> dict[str, Any]:
         """Column -> value, for each column of :data:`COLUMNS`."""
-        # Set what is known of every run, even of one that failed early.
         known: dict[str, Any] = {
             "run": self.run,
             "target": self.spec.target,
@@ -124,14 +123,9 @@ class Metrics:
             self.parts = sql.split_name(table)
         except ValueError as error:
             raise UsageError(str(error), option="--metrics") from error
-        self.table = table
+        self.table, self.label = table, f"--metrics {table}"
         self._name = sql.quote_parts(self.parts)
         self._ready = False
-
-    @property
-    def label(self) -> str:
-        """How messages name the table."""
-        return f"--metrics {self.table}"
 
     def require_not_target(self, specs: Iterable[Spec]) -> None:
         """Raise :class:`UsageError` if the table is the target of a spec."""
@@ -153,7 +147,6 @@ class Metrics:
                     spark.sql(statement).collect()
             if spark.catalog.getTable(self._name).tableType in {"VIEW", "TEMPORARY"}:
                 raise DataError(f"{self.label}: is a view, which takes no rows; name another table")
-            # Compare without case, as Spark does.
             existing = {name.lower() for name in spark.table(self._name).columns}
         except ScdgenError:
             raise

@@ -43,10 +43,7 @@ _RETRY = {"total": 1}
 
 
 class OpenLineage:
-    """Where events go: a file, which gets a line for each, or the URL of a server.
-
-    The client also reads its own settings, such as ``OPENLINEAGE_API_KEY`` or ``openlineage.yml``.
-    """
+    """Where events go: a file, which gets a line for each, or the URL of a server."""
 
     def __init__(self, given: Url | str):
         """Raises :class:`UsageError` for a wrong URL or wrong settings, or if the client is not installed."""
@@ -102,11 +99,6 @@ class Reported:
     counts: Mapping[str, Any] | None = None
     """``inserted``, ``updated``, ``refreshed``, ``inferred`` and ``version`` of the result; ``None`` without one."""
 
-    @property
-    def uuid(self) -> str:
-        """The run's id in OpenLineage, always the same for a run of scdgen and a target."""
-        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"scdgen:{self.run_id}:{self.spec.target}"))
-
     @cached_property
     def _read(self) -> Spec:
         """The spec with what is read as its source."""
@@ -120,7 +112,8 @@ class Reported:
         from openlineage.client import event_v2 as ol
         from openlineage.client.facet_v2 import error_message_run, processing_engine_run, tags_run
 
-        # Say which run and which spec this is, in tags that can be searched.
+        # The id is always the same for a run of scdgen and a target.
+        run_id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"scdgen:{self.run_id}:{self.spec.target}"))
         tags = [("scdgen_run", self.run_id), ("scdgen_spec_hash", hash_spec(self.spec))]
         about: dict[str, RunFacet] = {
             "processing_engine": processing_engine_run.ProcessingEngineRunFacet(__version__, "scdgen"),
@@ -131,7 +124,7 @@ class Reported:
         event = ol.RunEvent(
             eventTime=dt.datetime.now(dt.timezone.utc).isoformat(timespec="milliseconds"),
             eventType=ol.RunState[kind],
-            run=ol.Run(self.uuid, about),
+            run=ol.Run(run_id, about),
             job=ol.Job(self.namespace, _name_table(self.spec.target_parts), self._describe_job()),
             inputs=self._list_inputs(),
             outputs=[self._describe_output()],
@@ -164,27 +157,23 @@ class Reported:
         return [InputDataset(*dataset) for dataset in dict.fromkeys(found) if dataset != own]
 
     def _describe_output(self) -> OutputDataset:
+        from openlineage.client import facet_v2 as facets
         from openlineage.client.event_v2 import OutputDataset
-        from openlineage.client.facet_v2 import (
-            dataset_version_dataset,
-            output_statistics_output_dataset,
-            schema_dataset,
-        )
 
-        # Describe the table as the spec defines it.
         schema = [
-            schema_dataset.SchemaDatasetFacetFields(sql.unquote(column.name), column.type, column.comment)
+            facets.schema_dataset.SchemaDatasetFacetFields(sql.unquote(column.name), column.type, column.comment)
             for column in pattern_of(self.spec).columns(self.spec)
         ]
-        about: dict[str, DatasetFacet] = {"schema": schema_dataset.SchemaDatasetFacet(schema)}
+        about: dict[str, DatasetFacet] = {"schema": facets.schema_dataset.SchemaDatasetFacet(schema)}
         if traced := self._trace_columns({field.name for field in schema}):
             about["columnLineage"] = traced
         wrote: dict[str, OutputDatasetFacet] = {}
-        # Add the counts and the version, which only COMPLETE has.
         if self.counts is not None:
             rows = sum(self.counts.get(name) or 0 for name in ("inserted", "updated", "refreshed", "inferred"))
-            about["version"] = dataset_version_dataset.DatasetVersionDatasetFacet(str(self.counts["version"]))
-            wrote["outputStatistics"] = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rows)
+            version = str(self.counts["version"])
+            about["version"] = facets.dataset_version_dataset.DatasetVersionDatasetFacet(version)
+            statistics = facets.output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rows)
+            wrote["outputStatistics"] = statistics
         return OutputDataset(self.namespace, _name_table(self.spec.target_parts), facets=about, outputFacets=wrote)
 
     def _trace_columns(self, schema: set[str]) -> columns.ColumnLineageDatasetFacet | None:

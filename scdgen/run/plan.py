@@ -189,7 +189,6 @@ class Limit:
         # The closing action counts versions, and a version that marks a delete is not a current key.
         closes = self.action == plan.pattern.closing_action
         count = plan.closed_keys if self.percent and closes else counts[self.action]
-        # Take the share of the keys that the table has now.
         bound = self.number * plan.current_keys / 100 if self.percent else self.number
         if not _TESTS[self.comparison](Decimal(count), bound):
             return None

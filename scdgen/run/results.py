@@ -88,11 +88,7 @@ class RunResult:
         return replace(results[-1], created=results[0].created, added=results[0].added, **sums)
 
     def as_counts(self, spec: Spec) -> dict[str, Any]:
-        """The counts of a run with ``count``, which the command line prints.
-
-        ``keys`` and ``versions`` count what happened to them, in the words of :mod:`scdgen.facts.plan`; ``inserted``,
-        ``updated`` and ``removed`` count rows of the MERGE.
-        """
+        """The counts of a run with ``count``: keys and versions by what happened to them, and rows of the MERGE."""
         # The plan does not count rows that are only refreshed; Delta's commit does.
         counts = pattern_of(spec).split_counts(spec, {**self.planned, REFRESHED: self.refreshed})
         return {
@@ -200,10 +196,7 @@ class PlanResult(Sequence["Row"]):
 
 @dataclass(frozen=True)
 class DiffRow:
-    """A key that differs between two times, or a version (scd1: a row) that a run changed.
-
-    Values have JSON types: times, decimals and binary (hex) are text.
-    """
+    """A key that differs between two times, or a version (scd1: a row) that a run changed; values as JSON has them."""
 
     change: str
     """What happened to it."""

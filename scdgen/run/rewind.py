@@ -60,8 +60,7 @@ class RewindResult:
 def plan_rewind(engine: Engine, spec: Spec, to: object, params: Mapping[str, object], sample: int) -> RewindResult:
     """Count what a rewind would do, and read up to ``sample`` of its versions. Writes nothing.
 
-    Raises :class:`UsageError` for a table without history and for a time that is none of its type, and
-    :class:`DataError` if the table does not exist or does not fit its spec.
+    Raises :class:`UsageError` without history and for a wrong time, :class:`DataError` if the table does not fit.
     """
     with _open(engine, spec, to, params) as (bound, time):
         *before, _ = list_own(rewind_script(bound, engine.compiler))

@@ -101,7 +101,6 @@ class Runner:
         With ``snapshot.each``, and without its param, the snapshot of each date is a unit, and the result is their sum.
 
         Args:
-            spec: the table's spec.
             source: rows to merge instead of the spec's source. The run uses their session, which for a micro-batch of
                 ``foreachBatch`` is a copy of the runner's.
             params: name -> value (a Python value or its text) for the spec's params.
@@ -188,10 +187,7 @@ class Runner:
             return own._run(Job(record, prepared, counts_source=own._metrics is not None, around_merge=once))
 
     def _on_session_of(self, source: DataFrame | None) -> Runner:
-        """Return this runner, or one like it on the session of ``source`` if that is another one.
-
-        The views and variables of a run belong to one session, and other sessions do not see them.
-        """
+        """Return this runner, or one like it on the session of ``source``, which has its own views and variables."""
         if source is None or source.sparkSession is session_of(self.spark):
             return self
         own = copy.copy(self)
@@ -251,7 +247,6 @@ class Runner:
         """Plan what :meth:`run` would do, and write nothing.
 
         Args:
-            spec: the table's spec.
             source: rows to merge instead of the spec's source, as in :meth:`run`.
             params: name -> value for the spec's params.
             feed: which of the spec's ``sources`` to read; the first by default.
@@ -347,7 +342,6 @@ class Runner:
         """Compare the table at two effective times, before and after a run, or what it held at two times.
 
         Args:
-            spec: the table's spec.
             from_time: the first time, as a Python value or text; only for a table with history.
             to_time: the second time; by default, the open versions.
             run_id: a run in Delta's log, instead of times.
@@ -443,12 +437,7 @@ class Runner:
         """Take a table with history back to a time, as if nothing had been effective after it, by one MERGE.
 
         Versions that start after it are removed, and versions that end after it are open again. :meth:`undo` takes
-        this back like a run.
-
-        Args:
-            spec: the table's spec.
-            to: the time to go back to, as a Python value or text.
-            params: the value of ``last_run``, if ``open_end: last_run`` takes it from a param.
+        this back like a run. ``params`` has the value of ``last_run``, if ``open_end: last_run`` takes it from a param.
 
         Raises:
             UsageError: the table has no history, or the time is none of its type.

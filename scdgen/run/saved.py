@@ -250,9 +250,6 @@ def stale(place: str, what: str, fix: str = _AGAIN) -> DataError:
     return DataError(what, rule=STALE, place=place, fix=f"nothing was written; {fix}")
 
 
-# Reading a state
-
-
 def read_state(engine: Engine, spec: Spec, source: str | None) -> State:
     """Read the state that a run of a spec would find now; ``source`` is the path that is read instead of its own."""
     spark, read = engine.spark, _with_path(spec, source)

@@ -75,16 +75,12 @@ def prepare(
 
 
 def _compute_rows(engine: Engine, bound: Spec) -> DataFrame | None:
-    """Compute the rows of the query, which Spark frees once they are not referenced any more.
-
-    Returns ``None`` if the session cannot keep rows, or if two columns have the same name, which a view cannot have.
-    """
+    """Compute the rows of the query; ``None`` if the session cannot keep them, or if two columns have one name."""
     # Compute the query with the session's strict settings, as the MERGE would.
     with strict(engine.spark), engine.translated(bound):
         for variable in variables.param_variables(bound):
             engine.declare(variable)
         rows = engine.spark.sql(sql.query(bound.source.query or "").text)
-        # Test the names before the query is computed.
         if len({name.lower() for name in rows.columns}) < len(rows.columns):
             return None
         try:

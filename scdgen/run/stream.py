@@ -112,7 +112,6 @@ class MicroBatch:
         lines = spark.read.text(f"{self.checkpoint.rstrip('/')}/metadata").collect()
         application = str(json.loads("".join(line[0] for line in lines))["id"])
         fed = {spec.target for spec in self.fed}
-        # Each MERGE reads the batch more than once; persist it so that Spark computes it once.
         rows = frame.persist()
         try:
             results = []
@@ -133,10 +132,7 @@ def build_micro_batch(
     params: Mapping[str, object] | None = None,
     report: Callable[[BatchResult], None] | None = None,
 ) -> MicroBatch:
-    """Build the :class:`MicroBatch` of a stream into the specs' targets.
-
-    Raises :class:`UsageError` if the specs have different sources, or if a checkpoint or a param is missing.
-    """
+    """Build the stream. Raises :class:`UsageError` for different sources, and without a checkpoint or a param."""
     ordered = tuple(steps(specs))
     fed = _find_fed_specs(ordered)
     values = bind_each(specs, params or {})
@@ -144,10 +140,7 @@ def build_micro_batch(
 
 
 def _find_fed_specs(ordered: Sequence[Step]) -> list[Spec]:
-    """The specs that read the stream: those that do not read the target of another spec.
-
-    Raises :class:`UsageError` if they do not all read the same table or path, or if they read queries or joins.
-    """
+    """The specs that read the stream: those that do not read the target of another spec. They have one source."""
     fed = [step.spec for step in ordered if step.spec.source.is_stored and not step.needs]
     if not fed:
         spec = ordered[0].spec

@@ -115,8 +115,7 @@ class TargetTable:
     def find_newer_snapshot(self, spec: Spec, taken: str) -> str:
         """Find the time of a stored snapshot that is newer than one of a time; empty without one.
 
-        Raises :class:`DataError` if the older one would withdraw what has begun since: only rows with times of their
-        own do that (docs/decisions/0020-announced-versions.md).
+        Raises :class:`DataError` if the older one would withdraw what began since, as rows with own times alone do.
         """
         newer = find_newer_snapshot(self.read_newest(), taken)
         if newer and spec.keeps_history and spec.source.effective_at is not None:
@@ -171,7 +170,6 @@ class TargetTable:
 
         ``run_id`` is the id in the commits of the run. Rows need no restore, because a single MERGE changes them.
         """
-        # Remember the version to return to, if there may be something to undo.
         before = 0 if created or not versions else self.read_version()
         try:
             yield
@@ -192,10 +190,7 @@ class TargetTable:
 
 
 def read_taken(engine: Engine, bound: Spec, script: Script) -> str:
-    """Read when the snapshot of a spec was taken, once the variables of its script are set.
-
-    Empty for another feed, and without the variable, which a custom template may not have.
-    """
+    """Read when the snapshot was taken, once the variables are set; empty without one, as with a custom template."""
     query = taken_query(bound) if script.declares(TAKEN_AT) else None
     return str(engine.query(query).collect()[0][0]) if query else ""
 
@@ -229,16 +224,13 @@ def find_additions(spec: Spec, stored: Stored, compiler: Compiler, adopt: bool =
     With ``adopt``, the options in the table's properties are not compared. Raises :class:`DataError` with a line, and
     statements to paste below it, for each difference that stops a run.
     """
-    # 1. Refuse what cannot be the table of any spec.
     if stored.kind == "view":
         raise DataError(f"{spec.target}: is a view, which holds no rows; name another target, or drop the view")
     if stored.kind != "delta":
         way_out = "name another target, or make it one with CONVERT TO DELTA"
         raise DataError(f"{spec.target}: is a {stored.kind} table and no Delta table; {way_out}")
-    # 2. Refuse one whose rows would not have the meaning of the spec's.
     added, lines = find_added(spec, stored), [line for line in compare(stored, spec, adopt) if line.stops]
     written, count = write_lines(spec, lines, compiler), len(lines)
-    # 3. Say how to take over a table that fits.
     if adopt and added and not lines:
         listed = ", ".join(sql.unquote(column.name) for column in added)
         what = f"adopt the table with the columns that it has first, without {listed}; add them afterwards"

@@ -92,10 +92,7 @@ class VersionFilter:
 
 @dataclass(frozen=True)
 class VersionRows:
-    """Rows in the order of keys and starts, each column -> value.
-
-    Values have JSON types: times, decimals and binary (hex) are text.
-    """
+    """Rows in the order of keys and starts, each column -> value; times, decimals and binary (hex) are text."""
 
     columns: tuple[str, ...]
     """The names of the columns of the table."""
@@ -132,7 +129,6 @@ class SparkTables:
             try:
                 yield zoned
             except Exception as error:
-                # Explain a column that the spec has and the table lacks, and pass on the rest.
                 if (name := missing_name(error)) is None:
                     raise
                 names = self._spark.table(sql.quote_parts(spec.target_parts)).columns

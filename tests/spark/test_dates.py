@@ -47,7 +47,7 @@ def test_dates_of_a_table(spark: SparkSession) -> None:
     plan = runner.plan(spec)
     assert (len(plan.dates), plan.counts.keys["new"]) == (3, 2)
     assert (runner.run(spec).inserted, versions(spark)) == (3, [(1, "a", 1, 3), (1, "b", 3, None), (2, "a", 1, None)])
-    merges = [commit for commit in runner.history(spec) if commit.merges]
+    merges = [commit for commit in runner.history(spec) if commit.operation == "MERGE"]
     assert [commit.taken[:10] for commit in merges] == ["2024-01-03", "2024-01-01"], "nothing changed on the second"
     seen = TargetTable(spark, spec).read_dates(spec)
     assert ([date[8:10] for date in seen.dates], seen.whole) == (["01", "02", "03"], True)
@@ -69,7 +69,7 @@ def test_dates_of_a_table(spark: SparkSession) -> None:
         runner.run(spec)
     assert TargetTable(spark, spec).read_version() == before
     # An undo takes the date back as well, and the snapshot is merged again.
-    last = next(commit.run for commit in runner.history(spec) if commit.merges)
+    last = next(commit.run for commit in runner.history(spec) if commit.operation == "MERGE")
     runner.undo(spec, last)
     assert TargetTable(spark, spec).read_dates(spec).dates[-1] == "2024-01-04 00:00:00"
     put(spark, [(1, "y", 7)])
