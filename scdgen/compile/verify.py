@@ -22,7 +22,7 @@ from scdgen.facts.plan import VIEW
 from scdgen.facts.row_rules import SOURCE_VIEW
 from scdgen.facts.source import TAKEN_AT, SourceRow
 from scdgen.facts.state import WHOLES
-from scdgen.facts.variables import OF_RUN, REACHES_CLOSED, RECORDED_AT, batch_names
+from scdgen.facts.variables import OF_RUN, REACHES_CLOSED, RECORDED_AT, batch_variables, partitions_of
 from scdgen.model.option import Rows, sql_texts
 from scdgen.model.spec import QUERY, Spec
 from scdgen.patterns.pattern import pattern_of
@@ -78,7 +78,9 @@ class _Gate:
         # Types are parsed here, each once: given as text, sqlglot would parse them per column and query.
         types = {text: exp.DataType.build(text, dialect=DIALECT) for text in {column.type for column in own}}
         self.target = {sql.unquote(column.name): types[column.type] for column in own}
-        self.variables = {TAKEN_AT, LAST_RUN, REWIND_TO, RECORDED_AT, REACHES_CLOSED, *batch_names(SourceRow(spec))}
+        source = SourceRow(spec)
+        of_batch = {variable.name for variable in batch_variables(source, partitions_of(source))}
+        self.variables = {TAKEN_AT, LAST_RUN, REWIND_TO, RECORDED_AT, REACHES_CLOSED, *of_batch}
         # The columns of a source row: those without an expression, and those that expressions read.
         fragments = [(found.option, found.fragment) for found in sql_texts(spec)]
         bare = {name.lower() for name, column in spec.columns.items() if column.from_ is None}

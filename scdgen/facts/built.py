@@ -9,10 +9,10 @@ from functools import cached_property
 from scdgen import sql
 from scdgen.facts import variables
 from scdgen.facts.columns import Target
-from scdgen.facts.history import History
+from scdgen.facts.history import BATCH_FROM, History
 from scdgen.facts.recorded import Reached, Recorded, rows_of_now
 from scdgen.facts.row_rules import Rows, read_rows
-from scdgen.facts.source import SEQUENCE, SourceRow
+from scdgen.facts.source import SEQUENCE, TAKEN_AT, SourceRow
 from scdgen.facts.variables import Audit, Partition, Variable
 from scdgen.model.bind import needed_params
 
@@ -96,7 +96,9 @@ class Source(SourceRow):
     @cached_property
     def bound(self) -> str:
         """Return the time before whose versions the batch affects nothing; empty without a history."""
-        return variables.batch_bound(self)
+        if self.times is None:
+            return ""
+        return self.times.before(TAKEN_AT) if self.ends_at_once else BATCH_FROM
 
     @cached_property
     def reached(self) -> Reached | None:

@@ -68,6 +68,7 @@ VERSION_CHECKS = (
           "itself with feed: versions, as docs/how-to/change-a-spec.md shows"),
     Check("flag_matches_end", "rows", "the flag agrees with the end.",
           "usually an UPDATE of only one of the two columns; set the flag again from the end, which the views go by"),
+    KEY_NOT_NULL,
     Check("hash_matches", "rows", "the stored hash is that of the tracked columns.",
           "usually tracked columns that were changed by hand, or a hash of another formula; set it again with the "
           "expression of this check in checks.sql"),
@@ -79,7 +80,7 @@ VERSION_CHECKS = (
           "usually rows that something else than a run has changed; end each at the recorded time of the next one, and "
           "set the flag of open versions in the rows of now alone"),
 )  # fmt: skip
-"""The checks of a table with versions, besides the one for NULL."""
+"""The checks of a table with versions, in their order."""
 
 
 @dataclass(frozen=True)

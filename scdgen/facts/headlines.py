@@ -64,4 +64,5 @@ def one_of(has_time: bool, has_sequence: bool) -> str:
 
 def too_many(guards: Guards) -> list[str]:
     """Return the limit of the keys that an extract deletes, if it has one."""
-    return [] if guards.max_deleted is None else [f"more than {guards.allowed} of the keys would be deleted"]
+    limit = guards.max_deleted
+    return [] if limit is None else [f"more than {100 * limit:.6g} % of the keys would be deleted"]

@@ -375,11 +375,6 @@ class Guards:
     too_many: str
     """The refusal of more."""
 
-    @property
-    def allowed(self) -> str:
-        """Return ``max_deleted`` as a percentage."""
-        return f"{100 * (self.max_deleted or 0):.6g} %"
-
     @classmethod
     def of(cls, source: SourceRow) -> Guards:
         """Return the guards of a spec."""

@@ -99,19 +99,6 @@ def in_partitions(partitions: Iterable[Partition], alias: str = "t.") -> tuple[s
     return tuple(partition.holds(alias) for partition in partitions)
 
 
-def batch_bound(source: SourceRow) -> str:
-    """Return the bound that stored ends are compared with: the batch cannot affect versions that ended before it."""
-    if source.times is None:
-        return ""
-    return source.times.before(TAKEN_AT) if source.ends_at_once else BATCH_FROM
-
-
-def batch_names(source: SourceRow) -> list[str]:
-    """Return the names of :func:`batch_variables`."""
-    names = [partition.variable.name for partition in partitions_of(source)]
-    return [BATCH_FROM, *names] if source.bounds_times else names
-
-
 def batch_variables(source: SourceRow, partitions: Iterable[Partition]) -> tuple[Variable, ...]:
     """Return the variables that one aggregate over the source sets: the batch's earliest time, and its partitions."""
     values, times = tuple(partition.variable for partition in partitions), source.times

@@ -268,13 +268,9 @@ def _build(layers: Sequence[Layer]) -> Loaded:
 
 # Extensions of data files -> their format.
 _DATA = {
-    ".csv": "a CSV",
-    ".tsv": "a CSV",
-    ".tab": "a CSV",
-    ".psv": "a CSV",
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".psv"), "a CSV"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "JSON lines"),
     ".parquet": "a Parquet file",
-    ".jsonl": "JSON lines",
-    ".ndjson": "JSON lines",
 }
 
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from scdgen import sql
 from scdgen.facts.base import Facts, Head
 from scdgen.facts.built import Source
-from scdgen.facts.checks import KEY_NOT_NULL, VERSION_CHECKS, Checks, own_checks
+from scdgen.facts.checks import VERSION_CHECKS, Checks, own_checks
 from scdgen.facts.columns import Field, Inputs, Target, aliased, equal, names_of
 from scdgen.facts.history import History
 from scdgen.facts.plan import KEYS, REFRESHED, SUPERSEDED, VERSIONS, WITHDRAWN, PlanFacts, PlanShape
@@ -158,7 +158,7 @@ class Scd2(Pattern):
     deletes = ("close", "mark", "ignore")
     written_actions = VERSIONS
     closing_action = "closed"
-    check_names = tuple(check.name for check in (*VERSION_CHECKS, KEY_NOT_NULL))
+    check_names = tuple(check.name for check in VERSION_CHECKS)
 
     def needs_time(self, spec: Spec) -> bool:
         """Changes and whole histories need ``effective_at``; a snapshot has the time at which it was taken."""
@@ -327,37 +327,32 @@ class Scd2(Pattern):
         gap_action = spec.deletes != "mark" and columns.get("action")
         may_delete = spec.deletes == "close" and any(map(_may_delete, spec.feeds))
         needed = [columns[option] for option in ("action", "deleted", "inferred") if option in columns]
-        by_run = "the flag has one of its two values."
-        nulls = "no column that every version must have is NULL." if needed else "no key and no start is NULL."
-        known = {check.name: check for check in VERSION_CHECKS}
-        contiguous = known["contiguous"]
         join = source.rows.join
         parents = join.named_by(spec) if join and not spec.sources else ()
+        wanted = {
+            "contiguous": gap_action or not may_delete,
+            "unique_surrogate_key": spec.history.surrogate_type == "bigint",
+            "no_repeat": skips,
+            "flag_matches_end": "is_current" in columns,
+            "hash_matches": "row_hash" in columns,
+            "parent_covers": parents,
+            "recorded_order": spec.recorded,
+        }
+        nulls = "no column that every version must have is NULL." if needed else "no key and no start is NULL."
+        why = {"key_not_null": nulls}
         if may_delete:
-            contiguous = replace(contiguous, why="a version ends where the next begins, unless a delete closed it.")
-        listed = [
-            replace(known["one_current"], columns=keys),
-            known["no_overlap"],
-            contiguous if gap_action or not may_delete else None,
-            replace(known["unique_start"], columns=(*keys, times.start)),
-            replace(known["unique_surrogate_key"], columns=(columns["surrogate_key"],))
-            if spec.history.surrogate_type == "bigint"
-            else None,
-            known["end_after_start"],
-            known["no_repeat"] if skips else None,
-            (replace(known["flag_matches_end"], why=by_run) if times.by_run else known["flag_matches_end"])
-            if "is_current" in columns
-            else None,
-            replace(KEY_NOT_NULL, why=nulls),
-            known["hash_matches"] if "row_hash" in columns else None,
-            known["parent_covers"] if parents else None,
-            known["recorded_order"] if spec.recorded else None,
-        ]
+            why["contiguous"] = "a version ends where the next begins, unless a delete closed it."
+        if times.by_run:
+            why["flag_matches_end"] = "the flag has one of its two values."
+        groups = {"one_current": keys, "unique_start": (*keys, times.start)}
+        groups["unique_surrogate_key"] = (columns.get("surrogate_key", ""),)
+        listed = (check for check in VERSION_CHECKS if wanted.get(check.name, True))
+        built_in = (replace(c, why=why.get(c.name, c.why), columns=groups.get(c.name, ())) for c in listed)
         return Checks(
             head=Head.of(spec),
             target=source.target,
             keys=keys,
-            built_in=tuple(check for check in listed if check is not None),
+            built_in=tuple(built_in),
             own=own_checks(spec),
             required=(*keys, times.start, *needed),
             times=times,

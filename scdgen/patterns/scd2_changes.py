@@ -134,11 +134,6 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
         return ("_scd_sets",) if self.source.is_partial else ()
 
     @property
-    def kept_sequence(self) -> tuple[str, ...]:
-        """Return the sequence that is stored, of the row that a version comes from."""
-        return ("_scd_sequence",) if self.sequence else ()
-
-    @property
     def differs_later(self) -> bool:
         """Whether a change that contradicts another may lose to a stored row, or be late, and so be no conflict."""
         return self.conflict is not None and (self.sequence is not None or self.late == "ignore")
@@ -146,7 +141,7 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
     @property
     def of_event(self) -> tuple[str, ...]:
         """Return the columns of an event that come from its row, besides the key and the time."""
-        return (*self.state.names, *self.kept_sequence, *self.sets)
+        return (*self.state.names, *(("_scd_sequence",) if self.sequence else ()), *self.sets)
 
     @property
     def own(self) -> tuple[Field, ...]:

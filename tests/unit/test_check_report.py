@@ -18,7 +18,7 @@ from scdgen.cli.main import main
 from scdgen.compile.queries import check_all
 from scdgen.compile.render import Compiler
 from scdgen.errors import DataError, EngineError, UsageError
-from scdgen.facts.checks import KEY_NOT_NULL, UNIQUE_KEY, VERSION_CHECKS
+from scdgen.facts.checks import UNIQUE_KEY, VERSION_CHECKS
 from scdgen.run.results import CheckResult
 from tests.conftest import ROOT
 
@@ -72,7 +72,7 @@ def test_rows_are_hidden_in_results(
 
 
 def test_built_in_checks_have_a_one_line_hint() -> None:
-    for check in (UNIQUE_KEY, KEY_NOT_NULL, *VERSION_CHECKS):
+    for check in (UNIQUE_KEY, *VERSION_CHECKS):
         assert "\n" not in check.hint and check.hint.startswith("usually "), check.name
     (hint,) = (check.hint for check in VERSION_CHECKS if check.name == "no_repeat")
     assert "with feed: versions" in hint and (ROOT / "docs/how-to/change-a-spec.md").is_file()
