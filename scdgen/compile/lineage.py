@@ -122,8 +122,7 @@ def _time(spec: Spec, seen: _Names) -> tuple[Input, ...]:
 
 def _over_facts(spec: Spec, fact: str | None, texts: Iterable[str | None]) -> tuple[Input, ...]:
     """Return the inputs of expressions over facts, whose columns are named with the table, if they are one."""
-    seen = _Names(spec, fact or "facts")
-    return _all(map(seen.inputs, texts))
+    return _all(map(_Names(spec, fact or "facts").inputs, texts))
 
 
 def _all(groups: Iterable[Iterable[Input]]) -> tuple[Input, ...]:

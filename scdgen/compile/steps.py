@@ -60,55 +60,45 @@ def list_steps(
 ) -> list[Step]:
     """Return the steps of a run, in the only order in which engines play them.
 
-    The views of ``lookups`` are in none of them: lookups.sql creates them, because they read facts that a run does not
-    know.
-
-    Args:
-        compiled: the spec with its source and params, and its SQL.
-        existing: the target; ``None`` if it does not exist.
-        infer: whether the run infers members.
-        counts_source: whether to count the rows of the source even if the MERGE leaves none out.
-        run_id: the id of the run; by default, the statements make one.
+    ``existing`` is the target, if it exists; ``counts_source`` counts the rows of the source even if the MERGE leaves
+    none out; without a ``run_id`` the statements make one. The views of ``lookups`` are in none of the steps:
+    lookups.sql creates them, because they read facts that a run does not know.
     """
-    return list(_steps(compiled, existing, infer, counts_source, run_id))
+    steps: list[Step] = []
+    spec, files, compiler = compiled.spec, compiled.files, compiled.compiler
+    of_run = {*OF_RUN, *(sql.expression(spec.recorded.at).params if spec.recorded else ())}
+    scripts = (files.create, files.infer, files.merge, files.rejects)
+    if variables := tuple(_set_once(scripts, of_run - (set() if existing else {RECORDED_ORDER}), run_id)):
+        steps.append(Step(Part.RUN, variables))
+    if existing is None:
+        steps.append(Step(Part.TABLE, _own_texts(files.create, of_run)))
+    else:
+        # Add the columns first: a row that the spec requires has values for them.
+        changes = evolve_script(spec, existing.additions, existing.adopt, compiler).texts
+        added = map(compiler.render_query, required_rows(spec, existing.lacks))
+        steps.append(Step(Part.TABLE, (*changes, *added)))
+    if infer:
+        steps.append(Step(Part.MEMBERS, _own_texts(files.infer, of_run)))
+    *before, merge = _own_texts(files.merge, of_run)
+    steps.append(Step(Part.VARIABLES, tuple(before)))
+    steps.append(Step(Part.PLAN))
+    views = files.views.texts
+    if views:
+        steps.append(Step(Part.VIEWS, views))
+    if query := source_counts(spec, wanted=counts_source):
+        steps.append(Step(Part.COUNTS, (compiler.render_query(query),)))
+    # Write rejected rows before the MERGE, so that they are kept if it fails.
+    if files.rejects.statements:
+        steps.append(Step(Part.REJECTS, _own_texts(files.rejects, of_run)))
+    steps.append(Step(Part.MERGE, (merge,)))
+    if views and existing is not None and existing.additions:  # afterwards, because a failure drops the columns again
+        steps.append(Step(Part.NEW_COLUMNS, views))
+    return steps
 
 
 def list_own(script: Script, run_id: str | None = None) -> tuple[str, ...]:
     """Return the statements of a file that a run does not play, such as rewind.sql, with the id of its run."""
     return tuple(_with_id(statement, run_id, statement.text) for statement in script.statements)
-
-
-def _steps(
-    compiled: Compiled, existing: Existing | None, infer: bool, counts_source: bool, run_id: str | None
-) -> Iterator[Step]:
-    spec, files, compiler = compiled.spec, compiled.files, compiled.compiler
-    of_run = {*OF_RUN, *(sql.expression(spec.recorded.at).params if spec.recorded else ())}
-    scripts = (files.create, files.infer, files.merge, files.rejects)
-    if variables := tuple(_set_once(scripts, of_run - (set() if existing else {RECORDED_ORDER}), run_id)):
-        yield Step(Part.RUN, variables)
-    if existing is None:
-        yield Step(Part.TABLE, _own_texts(files.create, of_run))
-    else:
-        # Add the columns first: a row that the spec requires has values for them.
-        changes = evolve_script(spec, existing.additions, existing.adopt, compiler).texts
-        added = map(compiler.render_query, required_rows(spec, existing.lacks))
-        yield Step(Part.TABLE, (*changes, *added))
-    if infer:
-        yield Step(Part.MEMBERS, _own_texts(files.infer, of_run))
-    *before, merge = _own_texts(files.merge, of_run)
-    yield Step(Part.VARIABLES, tuple(before))
-    yield Step(Part.PLAN)
-    views = files.views.texts
-    if views:
-        yield Step(Part.VIEWS, views)
-    if query := source_counts(spec, wanted=counts_source):
-        yield Step(Part.COUNTS, (compiler.render_query(query),))
-    # Write rejected rows before the MERGE, so that they are kept if it fails.
-    if files.rejects.statements:
-        yield Step(Part.REJECTS, _own_texts(files.rejects, of_run))
-    yield Step(Part.MERGE, (merge,))
-    if views and existing is not None and existing.additions:  # afterwards, because a failure drops the columns again
-        yield Step(Part.NEW_COLUMNS, views)
 
 
 def _is_of_run(statement: Statement, names: Container[str]) -> bool:

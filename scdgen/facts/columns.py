@@ -219,7 +219,7 @@ def key_hash(columns: Iterable[tuple[str, str]], kind: str) -> str:
     >>> print(key_hash([("a", "STRING"), ("b", "INT")], "bigint"))
     XXHASH64(TO_JSON(ARRAY(a, CAST(b AS STRING))))
     """
-    return apply("XXHASH64", [_as_json(_texts(columns))]) if kind == "bigint" else hash_of(columns)
+    return f"XXHASH64(TO_JSON({_texts(columns)}))" if kind == "bigint" else hash_of(columns)
 
 
 def hash_of(columns: Iterable[tuple[str, str]]) -> str:
@@ -258,11 +258,7 @@ def row_hash(columns: Iterable[tuple[str, str]], of: str = "") -> str:
 
 
 def _sha2_of_json(values: str) -> str:
-    return apply("SHA2", [_as_json(values), "256"])
-
-
-def _as_json(values: str) -> str:
-    return f"TO_JSON({values})"
+    return f"SHA2(TO_JSON({values}), 256)"
 
 
 def _hash_text(name: str, kind: str) -> str:

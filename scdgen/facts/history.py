@@ -182,11 +182,10 @@ class Times:
 
     def flag(self, next_start: str) -> str:
         """Return the flag for a ``next_start`` that is NULL while the version is open."""
-        flag = self.history.is_current
-        assert flag is not None
-        if flag.open is True and flag.closed is False:  # 1 and 0 are equal to them
+        is_open, is_closed = self.flag_of(True), self.flag_of(False)
+        if (is_open, is_closed) == ("TRUE", "FALSE"):
             return f"{next_start} IS NULL"
-        return f"CASE WHEN {next_start} IS NULL THEN {_literal(flag.open)} ELSE {_literal(flag.closed)} END"
+        return f"CASE WHEN {next_start} IS NULL THEN {is_open} ELSE {is_closed} END"
 
     def flag_of(self, is_open: bool) -> str:
         """Return the flag's literal for an open or a closed version."""

@@ -277,9 +277,8 @@ def _year_rules(source: SourceRow) -> Iterator[Rule]:
     times += [
         sql.quote(name) for name in source.names if spec.columns[name].type in DATED and source.value(name) not in read
     ]
-    if not times:
-        return
-    yield year_rule(spec, times)
+    if times:
+        yield year_rule(spec, times)
 
 
 def year_rule(spec: Spec, times: Sequence[str]) -> Rule:

@@ -104,6 +104,11 @@ class SourceRow:
         return self.spec.source.sets is not None
 
     @property
+    def sets(self) -> tuple[str, ...]:
+        """Return the column with the names of the columns that a row sets; none if it sets all."""
+        return ("_scd_sets",) if self.is_partial else ()
+
+    @property
     def _partial(self) -> list[str]:
         """Return the columns that a row may leave as they are, by ``source.sets``.
 

@@ -230,6 +230,6 @@ class Rejects(Facts, template="rejects.sql.j2"):
             quarantine=sql.quote_parts(parts),
             schema=sql.quote_parts(parts[:-1]) if len(parts) > 1 and spec.table.create_schema else None,
             rules=tuple(rule for rule in source.rows.expected if rule.quarantined),
-            content=(*names_of(source.fields), *source.own_time, *(["_scd_sets"] if spec.source.sets else [])),
+            content=(*names_of(source.fields), *source.own_time, *source.sets),
             environment=Environment.of_types(spec, ["TIMESTAMP"]),
         )

@@ -226,6 +226,7 @@ def load_draft(text: str, path: Path) -> Spec:
 
 
 _NULL = "nothing"  # in messages
+_Mistakes = list[tuple[Location, str]]
 
 
 def _layer(text: str, name: str) -> Layer:
@@ -328,29 +329,25 @@ def _shorten(problems: Sequence[Problem], name: str) -> list[Problem]:
 
 def _marked(error: MarkedYAMLError, name: str) -> Problem:
     said = " ".join(str(part) for part in (error.context, error.problem) if part)
-    for pattern, at_begin, meaning in _MEANINGS:
-        found = re.search(pattern, said, re.DOTALL)
-        if found:
-            mark = (error.context_mark if at_begin else None) or error.problem_mark or error.context_mark
-            return _problem(name, mark, f"not valid YAML: {meaning.format(*found.groups())}")
-    mark = error.problem_mark or error.context_mark
+    mark: Any = error.problem_mark or error.context_mark
     what = str(error.problem or error.context or "cannot be read").splitlines()[0]
-    return _problem(name, mark, f"not valid YAML: {what}; fix the line, or put its text in quotes")
+    what = f"{what}; fix the line, or put its text in quotes"
+    for pattern, at_begin, meaning in _MEANINGS:
+        if found := re.search(pattern, said, re.DOTALL):
+            mark = (error.context_mark if at_begin else None) or mark
+            what = meaning.format(*found.groups())
+            break
+    line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
+    return Problem(name, line, column, f"not valid YAML: {what}")
 
 
-def _problem(name: str, mark: Any, what: str) -> Problem:
-    return Problem(name, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0, what)
-
-
-def _validate(
-    data: dict[str, Any], lines: Lines
-) -> tuple[Spec | None, list[tuple[Location, str]], list[tuple[Location, str]]]:
+def _validate(data: dict[str, Any], lines: Lines) -> tuple[Spec | None, _Mistakes, _Mistakes]:
     """Return the spec, the mistakes of its options and the rules that it breaks; ``None`` if it could not be built.
 
     Invalid fields are replaced or removed, so that the rules across the other fields are checked too and all mistakes
     are reported at once.
     """
-    found: list[tuple[Location, str]] = []
+    found: _Mistakes = []
     reported = _Places()
     spec: Spec | None = None
     if "source" not in data:

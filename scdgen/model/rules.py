@@ -38,6 +38,9 @@ RECORDED_STEPS = {"recorded", "reached"}  # of history.recorded
 # Those of source.join, besides its aliases.
 JOIN_STEPS = {"periods", "changed", "pointed", "boundaries", "spans"}
 
+_ITSELF = "table: is the target itself, which cannot be merged into itself; name another table"
+_STEP = "is the name of a step of the generated SQL; write its schema before it"
+
 
 def rule_problems(spec: Spec) -> list[tuple[Location, str]]:
     """Return the broken rules of a spec whose fields are valid by themselves."""
@@ -119,12 +122,12 @@ def _source(spec: Spec) -> Found:
         what = "feed: versions needs 'effective_until:'; write the time at which a row ends, NULL while open"
         yield ("source",), f"source: {what}"
     if source.table and _folded(source.table) == _folded(spec.target):
-        yield ("source", "table"), "table: is the target itself, which cannot be merged into itself; name another table"
+        yield ("source", "table"), _ITSELF
     # Without a schema, the name of a step would be taken for the step.
     steps = STEPS | (RECORDED_STEPS if spec.recorded else set())
     for place, name in ((("source", "table"), source.table), (("target",), spec.target)):
         if name and len(parts := sql.split_name(name)) == 1 and parts[0].lower() in steps:
-            yield place, f"'{name}' is the name of a step of the generated SQL; write its schema before it"
+            yield place, f"'{name}' {_STEP}"
 
 
 def _schema(spec: Spec) -> Found:
@@ -222,12 +225,10 @@ def _joined_tables(spec: Spec) -> Found:
         seen.add(alias.lower())
         parts = sql.split_name(joined.table)
         if _folded(joined.table) == _folded(spec.target):
-            message = "table: is the target itself, which cannot be merged into itself; name another table"
-            yield (*place, "table"), message
+            yield (*place, "table"), _ITSELF
         taken = {*STEPS, *JOIN_STEPS, *map(str.lower, spec.source.join)}
         if len(parts) == 1 and parts[0].lower() in taken:
-            message = f"'{joined.table}' is the name of a step of the generated SQL; write its schema before it"
-            yield (*place, "table"), message
+            yield (*place, "table"), f"'{joined.table}' {_STEP}"
         yield from _pointers(spec, alias, joined)
         if not joined.keys:
             if not joined.on:

@@ -166,13 +166,8 @@ class OneRow(Facts, template="one_row/steps.sql.j2"):
         """Return the value of which the least decides between rows of one place."""
         values = self.compared
         if not self.refuses or not values:
-            values = (*replace(self.state, untracked=()).comparable(), *self.sets)
+            values = (*replace(self.state, untracked=()).comparable(), *self.source.sets)
         return values[0] if len(values) == 1 else struct(values)
-
-    @property
-    def sets(self) -> tuple[str, ...]:
-        """Return the column with the names of the columns that a row sets."""
-        return ("_scd_sets",) if self.source.is_partial else ()
 
     @property
     def place(self) -> tuple[str, ...]:
@@ -209,7 +204,7 @@ class OneRow(Facts, template="one_row/steps.sql.j2"):
     def carried(self) -> tuple[str, ...]:
         """Return the columns of the step "changes" that the next step reads, besides the keys."""
         differs = ("_scd_differs",) if self.differs_later else ()
-        sets = self.sets if self.ordered else ()
+        sets = self.source.sets if self.ordered else ()
         return (*self.place, *self.state.names, *sets, *differs)
 
     @property
@@ -240,7 +235,7 @@ class OneRow(Facts, template="one_row/steps.sql.j2"):
     @property
     def handed_on(self) -> tuple[str, ...]:
         """Return the columns of the last step, besides the keys and those about deletes."""
-        sets = self.sets if self.ordered and not self.is_ordered else ()
+        sets = self.source.sets if self.ordered and not self.is_ordered else ()
         times = ("_scd_times",) if self.dated else ()
         return (*self.state.names, *sets, *times, *((self.stamp,) if self.updated_at else ()))
 

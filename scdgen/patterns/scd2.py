@@ -124,11 +124,6 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
         """Return the facts of the steps, if the source is a full extract."""
         return self.staging if isinstance(self.staging, Scd2Snapshot) else None
 
-    @property
-    def versions(self) -> Scd2Versions | None:
-        """Return the facts of the steps, if the source has whole histories."""
-        return self.staging if isinstance(self.staging, Scd2Versions) else None
-
 
 @dataclass(frozen=True)
 class Scd2Counts(Scd2Merge, template="scd2/counts.sql.j2"):

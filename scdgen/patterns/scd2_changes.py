@@ -110,7 +110,7 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
     @property
     def order(self) -> str:
         """Return the value of which the least decides between unordered rows."""
-        values = [*self.state.comparable(), *self.sets] if not self.conflict else self.compared
+        values = [*self.state.comparable(), *self.source.sets] if not self.conflict else self.compared
         return values[0] if len(values) == 1 else struct(values)
 
     @property
@@ -129,11 +129,6 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
         return self.source.is_partial or any(field.nulls != "value" for field in self.source.fields)
 
     @property
-    def sets(self) -> tuple[str, ...]:
-        """Return the column with the names of the columns that a row sets."""
-        return ("_scd_sets",) if self.source.is_partial else ()
-
-    @property
     def differs_later(self) -> bool:
         """Whether a change that contradicts another may lose to a stored row, or be late, and so be no conflict."""
         return self.conflict is not None and (self.sequence is not None or self.late == "ignore")
@@ -141,7 +136,7 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
     @property
     def of_event(self) -> tuple[str, ...]:
         """Return the columns of an event that come from its row, besides the key and the time."""
-        return (*self.state.names, *(("_scd_sequence",) if self.sequence else ()), *self.sets)
+        return (*self.state.names, *(("_scd_sequence",) if self.sequence else ()), *self.source.sets)
 
     @property
     def own(self) -> tuple[Field, ...]:
