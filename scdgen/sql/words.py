@@ -16,8 +16,10 @@ def commented(text: str) -> str:
 
     >>> commented("Merges a batch.  Writes\\nnothing else.")
     '-- Merges a batch. Writes nothing else.'
+    >>> commented("x" * 114 + " a-b").splitlines()[1]
+    '-- a-b'
     """
-    return textwrap.fill(remark(text), WIDTH, initial_indent="-- ", subsequent_indent="-- ")
+    return textwrap.fill(remark(text), WIDTH, initial_indent="-- ", subsequent_indent="-- ", break_on_hyphens=False)
 
 
 def remark(text: str) -> str:
