@@ -71,6 +71,8 @@ def test_manual_edit_fails_the_check_hook(repository: Path, capsys: pytest.Captu
         ("specs/a.yaml", ["scdgen-validate", "scdgen-generate-check", "scdgen-test"]),
         ("generated/web.user_mapping/merge.sql", ["scdgen-generate-check"]),
         ("generated/web.user_mapping/spec.json", ["scdgen-generate-check"]),
+        ("defaults.yml", ["scdgen-validate", "scdgen-generate-check", "scdgen-test"]),
+        ("scdgen.toml", ["scdgen-generate-check"]),  # its targets
         ("README.md", []),
         ("other/specs/a.yml", []),
     ],
