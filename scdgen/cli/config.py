@@ -108,10 +108,11 @@ def describe_file_options(but: str = "") -> str:
     return "; ".join(f"options from {file}: {', '.join(options)}" for file, options in found.items())
 
 
-def is_typed(parameter: str) -> bool:
-    """Whether the command line gives a parameter of the current command, and not a variable or a file."""
+def is_typed(parameter: str, or_variable: bool = False) -> bool:
+    """Whether the command line, or a variable, gives a parameter of the current command, and not a file."""
     context = click.get_current_context(silent=True)
-    return context is None or context.get_parameter_source(parameter) is ParameterSource.COMMANDLINE
+    sources = {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT if or_variable else None}
+    return context is None or context.get_parameter_source(parameter) in sources
 
 
 def _list_options(command: click.Command) -> Iterator[click.Option]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scdgen.cli import log, output
+from scdgen.cli.config import is_typed
 from scdgen.cli.options import (
     EngineOptions,
     Input,
@@ -162,10 +163,11 @@ def read_plan(
         raise UsageError(f"{specs[0]}: the plan names its specs; leave this out, or leave --plan out")
     runs = SavedPlan.read(file).runs
     place = f"--plan {file}"
-    # 1. What is given as well must be what was planned: a file of options may have it.
+    # 1. What is given as well must be what was planned: a file may have it, whose target is that of the next plan.
     first, given = runs[0], parse_pairs(param, "--param")
+    target = next(iter(chosen_targets()), None) if is_typed("target", or_variable=True) else None
     for option, value, planned in (
-        ("--target", next(iter(chosen_targets()), None), first.environment),
+        ("--target", target, first.environment),
         ("--source", source, first.source),
         ("--feed", feed, next((run.feed for run in runs if run.feed), "")),
         ("--source-option", parse_pairs(source_option, "--source-option") or None, first.source_options),

@@ -254,7 +254,7 @@ def test_plan_has_the_target_of_its_run(
     SavedPlan(runs=(RUN,)).write(Path("plan.json"))
     assert _run(capsys, "--plan", "plan.json", "--target", "prod") == (1, "", what.format("not given"))
     SavedPlan(runs=(run,)).write(Path("plan.json"))
-    Path("scdgen.toml").write_text('[targets.dev.schemas]\ncrm = "crm_ann"\n')
+    Path("scdgen.toml").write_text('target = "prod"\n[targets.dev.schemas]\ncrm = "crm_ann"\n')
     _, _, err = _run(capsys, "--plan", "plan.json")
     assert err.startswith("t.yml: the target of the plan was crm_dev.t, and this spec has another one; nothing was")
 
