@@ -483,10 +483,14 @@ def _all_columns(spec: Spec) -> list[str]:
 
 def _params(spec: Spec) -> Found:
     seen: dict[str, str] = {}
-    for name in spec.params:
+    for name, param in spec.params.items():
         if name.lower() in seen:
             message = f"'{name}' and '{seen[name.lower()]}' are one param to Spark, which ignores case; rename one"
             yield ("params", name), message
+        # They are set in this order.
+        for read in sorted(param.read_params - seen.keys()):
+            hint = f"; write a value, or declare :{read} above it" if read != name.lower() else "; write a value"
+            yield ("params", name), f"{name}: its default reads :{read}, which has no value yet{hint}"
         seen.setdefault(name.lower(), name)
     for found in sql_texts(spec):
         for name in sorted(found.fragment.params - set(spec.params)):

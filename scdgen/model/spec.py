@@ -634,6 +634,16 @@ class Param(ShortForm):
             sql.param_value(self.default, self.type)
         return self
 
+    @property
+    def read(self) -> sql.Fragment | None:
+        """The SQL of the default; ``None`` without one."""
+        return None if self.default is None else sql.expression(sql.param_value(self.default, self.type))
+
+    @property
+    def read_params(self) -> set[str]:
+        """The params, in lower case, that the default reads; its SQL has them as variables."""
+        return {parts[1] for parts in (self.read.names if self.read else ()) if parts[0] == "session" and parts[1:]}
+
 
 class Check(Model):
     """A custom integrity check: a query that returns the rows that break it."""
