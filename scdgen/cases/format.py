@@ -31,7 +31,7 @@ from scdgen.errors import NO_UTF8, SpecError, UsageError, nearest, of_system, qu
 from scdgen.facts.source import SourceRow
 from scdgen.files.read import read_columns
 from scdgen.model.bind import bind
-from scdgen.model.graph import find_table_names, find_written_names, full_name
+from scdgen.model.graph import find_table_names, find_written, full_name
 from scdgen.model.load import Lines, load_spec, load_spec_text
 from scdgen.model.option import Location, sql_texts
 from scdgen.model.spec import Spec
@@ -228,7 +228,7 @@ class Case(Model):
             with mistakes.at("given"):
                 # Build the statement that would store the rows, which refuses columns that it cannot fill.
                 store_rows(whole, pattern_of(whole).columns(whole), parse_block(self.given).columns, "t")
-        written = {parts: ".".join(parts) for parts in find_written_names(whole)}
+        written = {parts: ".".join(parts) for _, parts in find_written(whole)}
         for name in self.views:
             with mistakes.at("views", name):
                 if sql.split_name(name) not in written:

@@ -13,7 +13,7 @@ from scdgen.cases.format import MERGED, Again, Batch, Case, records_now, run_col
 from scdgen.compile.compile import render_statements
 from scdgen.compile.render import Compiler
 from scdgen.errors import DataError, EngineError
-from scdgen.model.graph import find_written_names
+from scdgen.model.graph import find_written
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.stored.migrate import store_rows
@@ -172,7 +172,7 @@ class _Table:
         self.case, self.world = case, world
         self.runs: dict[str, RunNumbers] = {}  # by the name of a column
         self.spec = case.spec_of(case.batches[0])
-        for name in find_written_names(self.spec) if case.spec is None else ():  # a view may be in a schema of its own
+        for _, name in find_written(self.spec) if case.spec is None else ():  # a view may be in a schema of its own
             if schema := name[:-1]:
                 world.execute([f"CREATE SCHEMA IF NOT EXISTS {sql.quote_parts(schema)}"])
 

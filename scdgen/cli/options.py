@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from scdgen import sql
 from scdgen.cli import log
 from scdgen.compile.render import Compiler
 from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, choose_values, line_and_status
@@ -542,26 +543,38 @@ def load_written(given: Iterable[str | Path]) -> list[Spec]:
     specs = [found.spec for found in loaded]
     # A spec with mistakes may be the one that takes a default.
     problems += [] if problems else find_useless(loaded)
-    # A table has one spec: two would write over each other's rows.
-    owners: dict[tuple[str, ...], Spec] = {}
-    for spec in specs:
-        name = tuple(part.lower() for part in spec.target_parts)
-        if name in owners:
-            message = f"target: {spec.target} is the target of {owners[name].origin} too; each table has one spec"
-            message += ": name both sources in it, under 'sources:'"
-            problems.append(Lines.of_file(spec.origin).problem(("target",), message))
-        owners.setdefault(name, spec)
+    problems += _find_shared(specs)
     # Fill in joins last, because they read the other specs.
     filled: list[Spec] = []
     for spec in specs:
         try:
-            filled.append(fill_joins(spec, owners.values()))
+            filled.append(fill_joins(spec, specs))
         except SpecError as error:
             problems += error.problems
             first = first or error
     if problems:
         raise SpecError(problems) from first
     return filled
+
+
+def _find_shared(specs: Sequence[Spec]) -> Iterator[Problem]:
+    """Yield the tables, views and locations that two specs would write."""
+    from scdgen.model.graph import find_written
+
+    written = [
+        (spec, "a view" if place[1:] else "the target", place, parts)
+        for spec in specs
+        for place, parts in find_written(spec)
+    ]
+    written += [(spec, "the location", ("table", "location"), (at,)) for spec in specs if (at := spec.table.location)]
+    owners: dict[tuple[str, ...], tuple[Spec, str]] = {}
+    for spec, what, place, parts in sorted(written, key=lambda found: found[1] != "the target"):
+        owner, of_owner = owners.setdefault(tuple(part.lower() for part in parts), (spec, what))
+        if owner is not spec:
+            both = "each table has one spec: name both sources in it, under 'sources:'"
+            fix = "give each its own" if place[1:] else both
+            message = f"{place[-1]}: {sql.quote_parts(parts)} is {of_owner} of {owner.origin} too; {fix}"
+            yield Lines.of_file(spec.origin).problem(place, message)
 
 
 def _load_or_error(path: Path) -> Loaded | SpecError:

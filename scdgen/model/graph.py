@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError
-from scdgen.model.option import sql_texts
+from scdgen.model.option import Location, sql_texts
 from scdgen.model.spec import Spec
 
 Name = tuple[str, ...]
@@ -54,7 +54,7 @@ def steps(specs: Sequence[Spec], infer: bool = False) -> list[Step]:
     Raises :class:`SpecError` if specs read each other in a circle, or if a name could be the table of two specs.
     A spec may read its own target, as a watermark does.
     """
-    writers = [(full_name(parts), spec) for spec in specs for parts in find_written_names(spec)]
+    writers = [(full_name(parts), spec) for spec in specs for _, parts in find_written(spec)]
     found = [Step(spec, _reads(spec, writers, infer)) for spec in specs]
     place = {spec.target: index for index, spec in enumerate(specs)}
     sorter = graphlib.TopologicalSorter(
@@ -76,9 +76,10 @@ def steps(specs: Sequence[Spec], infer: bool = False) -> list[Step]:
 
 
 def find_table_names(specs: Iterable[Spec]) -> Iterator[Name]:
-    """Yield targets, views, and every table that is read, by checks, lookups and members too, in one to three parts."""
+    """Yield what is written or read, by checks, lookups and members too, each name in one to three parts."""
     for spec in specs:
-        yield from find_written_names(spec)
+        yield from (parts for _, parts in find_written(spec))
+        yield from [sql.split_name(spec.quarantine)] if spec.quarantine else []
         yield from find_read_names(spec)
         for found in sql_texts(spec):
             if found.option.file != "merge.sql":
@@ -87,12 +88,11 @@ def find_table_names(specs: Iterable[Spec]) -> Iterator[Name]:
         yield from find_fact_names(spec)
 
 
-def find_written_names(spec: Spec) -> Iterator[Name]:
-    """Yield the target, its views and its lookups."""
-    yield spec.target_parts
-    for name in (spec.views.current, spec.views.as_of, spec.views.overlay, *spec.lookups):
-        if name is not None:
-            yield sql.split_name(name)
+def find_written(spec: Spec) -> Iterator[tuple[Location, Name]]:
+    """Yield the places and the names of the target, its views and its lookups."""
+    yield ("target",), spec.target_parts
+    yield from ((("views", option), sql.split_name(name)) for option, name in spec.views if name)
+    yield from ((("lookups", name), sql.split_name(name)) for name in spec.lookups)
 
 
 def find_read_names(spec: Spec) -> Iterator[Name]:
@@ -109,8 +109,8 @@ def find_read_names(spec: Spec) -> Iterator[Name]:
         if found.option.file == "merge.sql":
             yield from _named_in(found.fragment)
     for param in spec.params.values():
-        if param.default is not None:
-            yield from _named_in(sql.expression(sql.param_value(param.default, param.type)))
+        if param.read:
+            yield from _named_in(param.read)
 
 
 def find_fact_names(spec: Spec) -> Iterator[Name]:

@@ -139,7 +139,7 @@ class _Names:
         for name, key, convert in _fields(type(model)):
             value = getattr(model, name)
             # The default of a param may also be a plain text.
-            if isinstance(model, Param) and not (isinstance(value, str) and _reads_table(value, model.type)):
+            if isinstance(model, Param) and not (model.read and model.read.tables):
                 continue
             if (new := self._convert(value, convert, (*above, key))) != value:
                 changed[name] = new
@@ -210,10 +210,6 @@ _NAME = TableName.__metadata__[0]  # type: ignore[attr-defined]
 
 def _is_name(kind: Any) -> bool:
     return any(part == _NAME or _is_name(part) for part in get_args(kind))
-
-
-def _reads_table(default: str, kind: str) -> bool:
-    return bool(sql.expression(sql.param_value(default, kind)).tables)
 
 
 def with_schemas(text: str, rename: Callable[[Parts], Parts]) -> str:
