@@ -117,7 +117,7 @@ class _Names:
                 what = "location: would be the folder of two tables, because a target renames no folder; leave it out"
                 self._refuse(("table", "location"), what)
             if stream := renamed.stream:
-                checkpoint = stream.checkpoint and f"{stream.checkpoint}.{self._target.name}"
+                checkpoint = stream.checkpoint and f"{stream.checkpoint.rstrip('/')}.{self._target.name}"
                 changed["stream"] = stream.model_copy(update={"checkpoint": checkpoint})
         given = {name: value for name, value in changed.items() if name in whole.model_fields_set}
         return renamed.model_copy(update=given).in_environment(self._target.name, whole.folder).for_feed()
