@@ -88,7 +88,8 @@ class Parents:
         marks = on_delete == "mark"
         names, gap, end = [*keys, *values], self.gap[1], self.open_end[1]
         self.how = Written(keys, names, tracked, gap, end, action=True, deleted=marks)
-        self.spec = load_spec_text(json.dumps(self._document(keys, values)), f"seed {seed}")
+        self.text = json.dumps(self._document(keys, values))
+        self.spec = load_spec_text(self.text, f"seed {seed}")
 
     def _document(self, keys: list[str], values: list[str]) -> dict[str, Any]:
         join: dict[str, Any] = {}

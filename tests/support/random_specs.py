@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import datetime as dt
 import json
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from scdgen import SpecError, load_spec_text
 from scdgen.sql import quote, unquote
 from tests.support.reference import Change, Key, Meaning, Values, Version, Written
 
@@ -191,6 +193,16 @@ class Case:
              *([self.listed(c)] if self.partial else []))
             for c in changes
         ]  # fmt: skip
+
+
+def make_first(makers: Iterable[Callable[[int, str, str], Case]], seed: int, target: str) -> Case:
+    """The case of the first maker whose options the spec of the seed may have; those of make_case it always may."""
+    for make in makers:
+        case = make(seed, target, "data/x")
+        with contextlib.suppress(SpecError):
+            load_spec_text(case.text)
+            return case
+    return make_case(seed, target, "data/x")
 
 
 def make_case(seed: int, target: str, folder: str) -> Case:

@@ -12,7 +12,7 @@ from typing import Any, get_args
 import pytest
 from jsonschema import Draft7Validator
 
-from scdgen import Spec, SpecError, load_spec, load_spec_text
+from scdgen import Spec, load_spec, load_spec_text
 from scdgen.cli.generate import render_files
 from scdgen.compile.render import Compiler
 from scdgen.model.defaults import FILE, NULL_IS_A_VALUE, OWN, OWN_OF_SOURCE
@@ -20,12 +20,13 @@ from scdgen.model.option import walk
 from scdgen.model.reference import build_defaults_schema, build_schema, render_schema
 from scdgen.run.delta import hash_spec
 from tests.conftest import ROOT, seeds, without_gate
-from tests.support.random_specs import make_case, make_cdc_case, make_members_case
+from tests.support.random_specs import make_case, make_cdc_case, make_first, make_members_case
 from tests.unit.test_cli import run
 from tests.unit.test_schema import DOCUMENTS, SEVERAL, tree
 
 SHORT = {"target": "crm.t", "source": {"table": "crm.s"}, "keys": ["id"], "columns": {"id": "int", "name": "string"}}
 # Mappings in which a user chooses the names: their order shows in the SQL, where those of the defaults come first.
+MORE = [pytest.param(range(4, 60), marks=pytest.mark.verify), pytest.param(range(60, 301), marks=pytest.mark.nightly)]
 NAMED = {"params", "overlays", "lookups", "properties", "options", "unknown", "keys"}
 
 
@@ -66,13 +67,7 @@ def split(document: dict[str, Any], rng: random.Random, own: tuple[str, ...], na
 
 
 def drawn(seed: int) -> dict[str, Any]:
-    make = (make_case, make_cdc_case, make_members_case)[seed % 3]
-    try:
-        load_spec_text(make(seed, "r.t", "data/x").text)
-    except SpecError:  # of a pattern or a feed that may not have the options
-        make = make_case
-    document: dict[str, Any] = make(seed, "r.t", "data/x").document
-    return document
+    return make_first([(make_case, make_cdc_case, make_members_case)[seed % 3]], seed, "r.t").document
 
 
 def check_split(seed: int) -> None:
@@ -97,9 +92,9 @@ def test_random_splits(request: pytest.FixtureRequest) -> None:
         check_split(seed)
 
 
-@pytest.mark.verify
-def test_more_random_splits() -> None:
-    for seed in range(4, 60):
+@pytest.mark.parametrize("seeds", MORE)
+def test_more_random_splits(seeds: range) -> None:
+    for seed in seeds:
         check_split(seed)
 
 

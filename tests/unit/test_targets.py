@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import re
 import shutil
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scdgen import Spec, SpecError, load_spec, load_spec_text
+from scdgen import Spec, load_spec, load_spec_text
 from scdgen.cli.generate import render_files
 from scdgen.compile.render import Compiler
 from scdgen.model.graph import find_table_names
@@ -18,7 +19,8 @@ from scdgen.model.option import walk
 from scdgen.model.targets import Target, place, with_schemas
 from scdgen.sql import quote_parts
 from tests.conftest import seeds, without_gate
-from tests.support.random_specs import make_case, make_cdc_case, make_combined_case, make_members_case
+from tests.support.parents import Parents
+from tests.support.random_specs import make_case, make_cdc_case, make_combined_case, make_first, make_members_case
 from tests.unit.test_cli import run
 
 SPEC = """target: crm.t
@@ -27,6 +29,7 @@ source: {table: raw.s, effective_at: at}
 keys: [id]
 columns: {id: int, name: string}
 """
+MORE = [pytest.param(range(7, 80), marks=pytest.mark.verify), pytest.param(range(80, 1001), marks=pytest.mark.nightly)]
 TOML = """
 [targets.dev.schemas]
 crm = "dev.crm_ann"
@@ -112,40 +115,46 @@ def drawn_name(rng: random.Random, length: int, odd: bool) -> str:
     return f"{letters[:2]}{rng.choice('_- `.')}{letters[3:]}" if odd and rng.random() < 0.3 else letters
 
 
-def check_pair(seed: int) -> bool:
-    """The files of two targets are equal once the names are put back; if these have other lengths, but for spaces."""
-    rng = random.Random(f"targets {seed}")
-    make = rng.choice([make_case, make_cdc_case, make_members_case, make_combined_case])
-    case = make(seed, f"crm.t{seed}", "data/x")
+def drawn_spec(rng: random.Random, seed: int) -> Spec:
+    """A random spec, one of six with parents, each of whose tables is in a random schema."""
+    case = make_first(rng.sample([make_cdc_case, make_members_case, make_combined_case, make_case], 4), seed, "crm.t")
     case.document.get("table", {}).pop("location", None)
-    try:
-        spec = load_spec_text(case.text)
-    except SpecError:  # of a pattern or a feed that may not have the options
-        return False
+    schemas = dict[str, str]()
+
+    def put(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        return f"{schemas.setdefault(name, rng.choice(['crm', 'raw', 'mart', 'main.ops']))}.{name}"
+
+    text = Parents(seed).text if seed % 6 == 0 else case.text
+    return load_spec_text(re.sub(r"\b(?:crm|joined|members)\.(\w+)|(?<!\.)\b(incoming_\d+|nowhere)\b", put, text))
+
+
+def check_pair(seed: int) -> int:
+    """The files of two targets are equal once the names are put back; if these have other lengths, but for spaces."""
+    spec = drawn_spec(rng := random.Random(f"targets {seed}"), seed)
     schemas = sorted({parts[-2] for parts in find_table_names([spec]) if len(parts) > 1 and parts[0] != "delta"})
     same, count, found = rng.random() < 0.5, rng.choice([1, 2]), []
     for length in (8, 8 if same else rng.randint(5, 20)):
         names = {name: tuple(drawn_name(rng, length, not same) for _ in range(count)) for name in schemas}
-        text = "\n".join(files(moved(spec, **names)).values())
+        plain = str if same else functools.partial(re.sub, r"\s|--", "")
+        text = plain("\n".join(files(moved(spec, **names)).values()))
         for name, new in names.items():
-            assert not re.search(rf"(?<![\w.`]){name}\.\w", text), name
+            assert not re.search(rf"(?<![\w`]){name}\.\w", text), name
             for written in (quote_parts(new), ".".join(new)):
-                text = text.replace(written, f"<{name}>")
-        found.append(text if same else re.sub(r"\s|--", "", text))
+                text = text.replace(plain(written), f"<{name}>")
+        found.append(text)
     one, other = found
     assert one == other, seed
-    return True
+    return len(schemas)
 
 
 def test_two_targets_differ_in_names_alone(request: pytest.FixtureRequest) -> None:
-    found = [check_pair(seed) for seed in seeds(request.config, range(1, 4))]
-    assert sum(found) > len(found) / 2
+    assert all([check_pair(seed) for seed in seeds(request.config, range(1, 7))])
 
 
-@pytest.mark.verify
-def test_more_targets_differ_in_names_alone() -> None:
-    for seed in range(4, 80):
-        check_pair(seed)
+@pytest.mark.parametrize("seeds", MORE)
+def test_more_targets_differ_in_names_alone(seeds: range) -> None:
+    assert all([check_pair(seed) for seed in seeds])
 
 
 EVERYWHERE = """target: crm.t
@@ -165,19 +174,20 @@ lookups:
 members: {inferred: {fact: crm.m, keys: {id: cid}, at: t, flag: guessed}}
 expectations: [{name: named, expect: name <> '', on_violation: quarantine}]
 quarantine: crm.n
-stream: {checkpoint: cp/t}
+stream: {checkpoint: cp/t/}
 """
 
 
 def test_every_place_of_a_name() -> None:
     spec = load_spec_text(EVERYWHERE)
     placed = moved(spec, crm="dev")
-    changed = EVERYWHERE.replace("crm.", "dev.").replace("from dev.x", "from crm.x").replace("cp/t", "cp/t.dev")
+    changed = EVERYWHERE.replace("crm.", "dev.").replace("from dev.x", "from crm.x").replace("cp/t/", "cp/t.dev")
     assert placed.whole.model_dump() == load_spec_text(changed).whole.model_dump()
     assert [feed.stream and feed.stream.checkpoint for feed in placed.feeds] == ["cp/t.dev", "cp/t.dev.b"]
     assert {given.path for given in walk(placed.whole) if given.is_set} == {
         given.path for given in walk(spec.whole) if given.is_set
     }
+    assert {("dev", name) for name in "abcdefghijklmnt"} == {*find_table_names(placed.feeds)}
     assert (placed.folder, placed.environment, placed.feed) == ("crm.t", "dev", "a")
     assert (placed.for_feed("b").folder, placed.for_feed("b").environment) == ("crm.t", "dev")
 
