@@ -152,7 +152,8 @@ def generate(
     if not dry:
         _warn_of_local_paths(loaded)
     # A single spec says nothing about the folders of others, nor does an output that has more in it than SQL.
-    is_whole = any(map(os.path.isdir, specs)) and not any(_is_below(path, Path(out)) for path in found)
+    below = any(path.absolute().is_relative_to(Path(out).absolute()) for path in found)
+    is_whole = any(map(os.path.isdir, specs)) and not below
     # Update those that exist with every format: an outdated one would look right.
     asked = {kind, PLAN} if plan else {kind}
     options = [*(["--plan"] if plan else []), *(["--out", out] if out != "generated" else [])]
@@ -226,10 +227,6 @@ def _generate(
             _print_meanings(spec, folder, compiler)
         changed += differ
     return changed, known
-
-
-def _is_below(path: Path, folder: Path) -> bool:
-    return path.absolute().is_relative_to(folder.absolute())
 
 
 def _list_foreign(

@@ -561,14 +561,12 @@ def _find_shared(specs: Sequence[Spec]) -> Iterator[Problem]:
     """Yield the tables, views and locations that two specs would write."""
     from scdgen.model.graph import find_written
 
-    written = [
-        (spec, "a view" if place[1:] else "the target", place, parts)
-        for spec in specs
-        for place, parts in find_written(spec)
-    ]
-    written += [(spec, "the location", ("table", "location"), (at,)) for spec in specs if (at := spec.table.location)]
+    written = [(spec, *found) for spec in specs for found in find_written(spec)]
+    written += [(spec, ("table", "location"), (at,)) for spec in specs if (at := spec.table.location)]
+    kinds = {"target": "the target", "table": "the location"}
     owners: dict[tuple[str, ...], tuple[Spec, str]] = {}
-    for spec, what, place, parts in sorted(written, key=lambda found: found[1] != "the target"):
+    for spec, place, parts in sorted(written, key=lambda found: found[1] != ("target",)):
+        what = kinds.get(str(place[0]), "a view")
         owner, of_owner = owners.setdefault(tuple(part.lower() for part in parts), (spec, what))
         if owner is not spec:
             both = "each table has one spec: name both sources in it, under 'sources:'"

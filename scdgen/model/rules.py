@@ -489,8 +489,8 @@ def _params(spec: Spec) -> Found:
             yield ("params", name), message
         # They are set in this order.
         for read in sorted(param.read_params - seen.keys()):
-            hint = f"; write a value, or declare :{read} above it" if read != name.lower() else "; write a value"
-            yield ("params", name), f"{name}: its default reads :{read}, which has no value yet{hint}"
+            what = f"{name}: its default reads :{read}, which has no value yet; write a value, or a param above it"
+            yield ("params", name), what
         seen.setdefault(name.lower(), name)
     for found in sql_texts(spec):
         for name in sorted(found.fragment.params - set(spec.params)):
