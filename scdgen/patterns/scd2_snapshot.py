@@ -86,25 +86,6 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
         steps = [name for name in ("source_rows", *self.steps) if name == step or name not in _BESIDE]
         return steps[steps.index(step) - 1]
 
-    def handed_on(self, step: str, *besides: str) -> tuple[str, ...]:
-        """Return the columns that a step hands on, but those that it computes."""
-        given = step != "given"
-        found = (
-            (STATE, True),
-            (REST, bool(self.state.untracked)),
-            ("_scd_at", self.source.has_time),
-            ("_scd_given", self.keeps_sequence),
-            ("_scd_gone", self.closes_missing),
-            ("_scd_stored", True),
-            ("_scd_withdrawn", self.source.has_time),
-            ("_scd_prior", self.has_prior),
-            ("_scd_continues", self.action is not None and not self.source.has_time),
-            ("_scd_known", given and self.learns),
-            ("_scd_before", given and self.learns and self.folds),
-            ("_scd_fills", given and self.source.fills),
-        )
-        return (*self.keys, *(name for name, wanted in found if wanted and name not in besides))
-
     @property
     def corrects_values(self) -> bool:
         """Whether a stored version may get other values; if not, only its end changes."""
@@ -131,10 +112,7 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
     @property
     def content(self) -> tuple[str, ...]:
         """Return what two unordered rows of a key may not differ in, by the columns of the table."""
-        return (
-            *(field.comparable for field in self.values),
-            *self.source.own_time,
-        ) or self.keys
+        return (*(field.comparable for field in self.values), *self.source.own_time) or self.keys
 
     @property
     def compared(self) -> tuple[str, ...]:
