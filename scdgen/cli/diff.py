@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scdgen.cli import output
-from scdgen.cli.options import (
-    EngineOptions,
-    engine_options,
-    limit_option,
-    load_specs,
-    open_tables,
-    specs_argument,
-)
+from scdgen.cli.options import EngineOptions, engine_options, limit_option, load_specs, open_tables, specs_argument
 from scdgen.cli.show import flag_of, key_and_times, parse_keys
 from scdgen.errors import UsageError
 from scdgen.escape import escape_control

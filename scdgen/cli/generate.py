@@ -41,12 +41,7 @@ _MAGIC = "-- MAGIC"
 _SCRIPTS = {"merge.sql": "merge.script.sql", "rejects.sql": "rejects.script.sql"}
 # What is written on demand, by --plan or --format: the files of each.
 PLAN, CHECKS = "plan", "checks.job.sql"
-ADDED = {
-    PLAN: ("plan.sql",),
-    "notebook": (NOTEBOOK,),
-    "script": (*_SCRIPTS.values(),),
-    "checks": (CHECKS,),
-}
+ADDED = {PLAN: ("plan.sql",), "notebook": (NOTEBOOK,), "script": (*_SCRIPTS.values(),), "checks": (CHECKS,)}
 # The files that each of several sources has; the others are about the table, whatever its source.
 OF_FEED = ("merge.sql", "plan.sql", "rejects.sql", NOTEBOOK, *_SCRIPTS.values())
 
@@ -117,22 +112,11 @@ def _load_right(given: Sequence[str], found: Sequence[Path], problems: list[Prob
     show_default=True,
     help="Also write a Databricks notebook, merge.sql as one statement, or checks that fail a job.",
 )
-@click.option(
-    "--plan",
-    is_flag=True,
-    help="Also write plan.sql, which shows what merge.sql would do.",
-)
+@click.option("--plan", is_flag=True, help="Also write plan.sql, which shows what merge.sql would do.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff if files differ.")
 @click.option("--diff", is_flag=True, help="Like --check; also show what the changes mean for stored rows.")
 def generate(
-    specs: tuple[str, ...],
-    compiler: Compiler,
-    out: str,
-    kind: str,
-    plan: bool,
-    check: bool,
-    diff: bool,
-    debug: bool,
+    specs: tuple[str, ...], compiler: Compiler, out: str, kind: str, plan: bool, check: bool, diff: bool, debug: bool
 ) -> None:
     """Write the SQL of each spec to `DIR/<target>/`. Needs no Spark.
 

@@ -39,12 +39,7 @@ if TYPE_CHECKING:
 @click.option("--date-format", metavar="PATTERN", help="For data: the format of dates, such as dd/MM/yyyy.")
 @click.option("--columns", metavar="NAME:TYPE,...", help="Columns that the file lacks.")
 @click.option("--out", metavar="FILE", help="The spec to write.  [default: stdout]")
-@click.option(
-    "--test",
-    "cases",
-    metavar="FILE",
-    help="First cases for `scdgen test` to write; needs --out.",
-)
+@click.option("--test", "cases", metavar="FILE", help="First cases for `scdgen test` to write; needs --out.")
 @click.option("--force", is_flag=True, help="Overwrite files.")
 @csv_options
 @session_options

@@ -55,10 +55,7 @@ if TYPE_CHECKING:
     help="Exit 1 if this holds, such as 'deleted>10%' or 'folded>0'; repeatable.",
 )
 @click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Save the plan for `run --plan`.",
+    "--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Save the plan for `run --plan`."
 )
 def plan(
     specs: tuple[str, ...], source: str | None, feed: str | None, source_option: tuple[str, ...],

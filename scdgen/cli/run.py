@@ -60,18 +60,9 @@ Counts = dict[str, Any]
 @csv_options
 @merge_options
 @json_option()
-@click.option(
-    "--openlineage",
-    type=Url,
-    metavar="FILE|URL",
-    help="A file or server for OpenLineage events.",
-)
+@click.option("--openlineage", type=Url, metavar="FILE|URL", help="A file or server for OpenLineage events.")
 @click.option("--from", "from_file", metavar="PATH", help="Resume at this file of a --source pattern.")
-@click.option(
-    "--infer",
-    is_flag=True,
-    help="First add members inferred from facts.",
-)
+@click.option("--infer", is_flag=True, help="First add members inferred from facts.")
 @click.option(
     "--plan",
     "plan_file",

@@ -38,16 +38,10 @@ if TYPE_CHECKING:
 @click.option("--known-at", metavar="TIME", help="As recorded at this time (history.recorded).")
 @click.option("--current", is_flag=True, help="Only open versions.")
 @click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["table", "csv", "json"]),
-    help="json: one object per line.  [default: table]",
+    "--format", "kind", type=click.Choice(["table", "csv", "json"]), help="json: one object per line.  [default: table]"
 )
 @click.option(
-    "--html",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Write timelines to an HTML page instead.",
+    "--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write timelines to an HTML page instead."
 )
 @limit_option(1000, "Maximum rows; 0 for all.")
 def show(

@@ -31,13 +31,7 @@ _GAP = "    "  # between the rows that are missing and those that are too many
     "--engine", type=click.Choice(["duckdb", "spark", "both"]), default="duckdb", show_default=True,
     help="DuckDB is fast and needs no Java.",
 )  # fmt: skip
-@click.option(
-    "-k",
-    "--keyword",
-    "text",
-    metavar="TEXT",
-    help="Only cases whose name or file contains TEXT.",
-)
+@click.option("-k", "--keyword", "text", metavar="TEXT", help="Only cases whose name or file contains TEXT.")
 @junit.junit_option
 @json_option("table")
 @common_options

@@ -281,11 +281,7 @@ class Database:
         return self._compiled[key]
 
     def run(
-        self,
-        spec: Spec,
-        view: str | None = None,
-        params: Mapping[str, object] | None = None,
-        infer: bool = False,
+        self, spec: Spec, view: str | None = None, params: Mapping[str, object] | None = None, infer: bool = False
     ) -> Merged:
         """Create or widen the table and merge, in one transaction: a failure leaves every table unchanged.
 
