@@ -12,19 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from scdgen import paths
-from scdgen.cli import junit, output
+from scdgen.cli import junit, options, output
 from scdgen.cli.junit import Outcome, Result, Suite
-from scdgen.cli.options import (
-    EngineOptions,
-    engine_options,
-    json_option,
-    limit_option,
-    load_specs,
-    open_runner,
-    report_error,
-    specs_argument,
-    values_option,
-)
 from scdgen.errors import hides_values, line_and_status
 
 if TYPE_CHECKING:
@@ -34,32 +23,30 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@specs_argument
-@engine_options
-@json_option("table")
+@options.specs_argument
+@options.engine_options
+@options.json_option("table")
 @junit.junit_option
-@limit_option(5, "Rows to show per failed check.")
-@values_option
-def check(
-    specs: tuple[str, ...], engine: EngineOptions, as_json: bool, xml: str | None, limit: int, debug: bool
-) -> None:
+@options.limit_option(5, "Rows to show per failed check.")
+@options.values_option
+def check(specs: tuple[str, ...], engine: options.EngineOptions, as_json: bool, xml: str | None, limit: int) -> None:
     """Check the integrity of the tables; exit 1 if a check fails.
 
     \b
     Examples:  scdgen check specs
                scdgen check specs/customer.yml --limit 20 --junit checks.xml
     """
-    loaded, reports = load_specs(specs), []
+    loaded, reports = options.load_specs(specs), []
     # Create the folder now, so that a wrong path fails before the checks run.
     if xml is not None:
         Path(xml).parent.mkdir(parents=True, exist_ok=True)
-    with open_runner(loaded, engine, needs_tables=True) as runner:
+    with options.open_runner(loaded, engine, needs_tables=True) as runner:
         for spec in loaded:
             with output.progress(f"checking {spec.target}"):
                 report = build_report(runner, spec, 0 if hides_values() else limit)
             reports.append(report)
             if report.error is not None:
-                report_error(report.error, debug)
+                options.report_error(report.error)
             for result in report.results if as_json else ():
                 shown = {"target": spec.target, "name": result.name, "failures": result.failures}
                 click.echo(output.format_json({**shown, "sample": result.sample}))
@@ -159,6 +146,3 @@ def _describe_failure(result: CheckResult) -> Outcome | None:
     sample = [output.format_json(row) for row in result.sample]
     message = f"{_describe_result(result)}{f', such as {sample[0]}' if sample else ''}"
     return Outcome("failure", "check", message, "\n".join([*sample, *([result.hint] if result.hint else [])]))
-
-
-COMMANDS = (check,)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def diff(
     specs: tuple[str, ...], from_time: str | None, to_time: str | None, run_id: str | None,
     known_from: str | None, known_to: str | None, key: tuple[str, ...],
-    kind: str, limit: int, engine: EngineOptions, debug: bool,
+    kind: str, limit: int, engine: EngineOptions
 ) -> None:  # fmt: skip
     """Show what changed between two times, by a run, or in what was recorded.
 
@@ -129,6 +129,3 @@ def as_object(found: DiffResult) -> dict[str, Any]:
             for row in found.rows
         ],
     }  # fmt: skip
-
-
-COMMANDS = (diff,)

@@ -13,7 +13,7 @@ from scdgen.errors import EngineError
 @click.option("--spark", is_flag=True, help="Also start Spark, which downloads missing JARs, and write a Delta table.")
 @session_options
 @common_options
-def doctor(spark: bool, engine: EngineOptions, debug: bool) -> None:
+def doctor(spark: bool, engine: EngineOptions) -> None:
     """Check Python, Java, Spark, Delta and the warehouse; exit 3 if one fails.
 
     With --remote, check the server instead of Java and Delta's JARs.
@@ -49,6 +49,3 @@ def doctor(spark: bool, engine: EngineOptions, debug: bool) -> None:
             report(started)
     if failed:
         raise click.exceptions.Exit(EngineError.exit_status)
-
-
-COMMANDS = (doctor,)

@@ -63,7 +63,7 @@ class Setting:
 @click.option("--verbose", is_flag=True, help="Also explain each default and step.")
 @feed_option
 def explain(
-    specs: tuple[str, ...], compiler: Compiler, kind: str, verbose: bool, feed: str | None, debug: bool
+    specs: tuple[str, ...], compiler: Compiler, kind: str, verbose: bool, feed: str | None
 ) -> None:  # fmt: skip
     """Explain a spec for review: its MERGE, options and column lineage. Needs no Spark.
 
@@ -267,6 +267,3 @@ def _width() -> int:
 
 def _fill(text: str) -> str:
     return textwrap.fill(text, _width() - 2, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False)
-
-
-COMMANDS = (explain,)

@@ -60,7 +60,7 @@ _INTRODUCTIONS = {
 @click.command()
 @specs_argument
 @templates_option
-def validate(specs: tuple[str, ...], compiler: Compiler, debug: bool) -> None:
+def validate(specs: tuple[str, ...], compiler: Compiler) -> None:
     """Report all errors of the specs at once. Needs no Spark.
 
     \b
@@ -74,15 +74,14 @@ def validate(specs: tuple[str, ...], compiler: Compiler, debug: bool) -> None:
         except SpecError as error:
             _note(error, problems)
     if problems:
-        log.error(line_and_status(SpecError(problems))[0], SpecError.exit_status)
+        log.error(line_and_status(SpecError(problems))[0], status=SpecError.exit_status)
         wrong = len({problem.file for problem in problems})
         print_hint(f"{len(problems)} error{'s' * (len(problems) > 1)} in {wrong} of {len(found)} specs")
         raise click.exceptions.Exit(SpecError.exit_status)
 
 
 def _note(error: SpecError, problems: list[Problem]) -> None:
-    if log.is_debug():
-        log.trace(error)
+    log.trace(error)
     problems += error.problems
 
 
@@ -116,7 +115,7 @@ def _load_right(given: Sequence[str], found: Sequence[Path], problems: list[Prob
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff if files differ.")
 @click.option("--diff", is_flag=True, help="Like --check; also show what the changes mean for stored rows.")
 def generate(
-    specs: tuple[str, ...], compiler: Compiler, out: str, kind: str, plan: bool, check: bool, diff: bool, debug: bool
+    specs: tuple[str, ...], compiler: Compiler, out: str, kind: str, plan: bool, check: bool, diff: bool
 ) -> None:
     """Write the SQL of each spec to `DIR/<target>/`. Needs no Spark.
 
@@ -413,6 +412,3 @@ def _split_lines(text: bytes) -> list[str]:
     (['a\\xff\r', ''], [])
     """
     return text.decode("utf-8", "backslashreplace").removesuffix("\n").split("\n") if text else []
-
-
-COMMANDS = (validate, generate)

@@ -18,7 +18,7 @@ from scdgen.sql import split_name
 @click.option("--format", "kind", type=click.Choice(["text", "json"]), default="text", show_default=True,
               help="json: one object per line.")  # fmt: skip
 @click.option("--infer", is_flag=True, help="The order of `run --infer`, which also reads facts.")
-def graph(specs: tuple[str, ...], kind: str, infer: bool, debug: bool) -> None:
+def graph(specs: tuple[str, ...], kind: str, infer: bool) -> None:
     """Show the order in which specs run, and what each reads. Needs no Spark.
 
     \b
@@ -78,6 +78,3 @@ def _describe_read(step: Step, read: Read) -> str:
             shown = owner
     notes += [f"feed {read.feed}"] if read.feed else []
     return f"{shown} ({', '.join(notes)})" if notes else shown
-
-
-COMMANDS = (graph,)

@@ -9,29 +9,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from scdgen.cli import output
-from scdgen.cli.options import (
-    EngineOptions,
-    engine_options,
-    json_option,
-    limit_option,
-    load_one,
-    load_specs,
-    open_runner,
-    open_tables,
-    specs_argument,
-)
+from scdgen.cli import options, output
 
 if TYPE_CHECKING:
     from scdgen.run.delta import Commit
 
 
 @click.command()
-@specs_argument
-@engine_options
-@json_option("table")
-@limit_option(20, "Maximum versions.", least=1)
-def history(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, limit: int, debug: bool) -> None:
+@options.specs_argument
+@options.engine_options
+@options.json_option("table")
+@options.limit_option(20, "Maximum versions.", least=1)
+def history(specs: tuple[str, ...], engine: options.EngineOptions, as_json: bool, limit: int) -> None:
     """List the versions of a table, newest first, with the runs that wrote them.
 
     In the table, +3 ~2 -1 means 3 rows inserted, 2 updated, 1 removed.
@@ -41,8 +30,8 @@ def history(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, limit:
     """
     from scdgen.run.versions import read_history
 
-    loaded = load_specs(specs)
-    with open_tables(loaded, engine) as read:
+    loaded = options.load_specs(specs)
+    with options.open_tables(loaded, engine) as read:
         for spec in loaded:
             found = read(spec, partial(read_history, spec=spec, limit=limit))
             if as_json:
@@ -81,21 +70,21 @@ def _format_cells(commit: Commit) -> list[object]:
 
 
 @click.command()
-@specs_argument
-@engine_options
+@options.specs_argument
+@options.engine_options
 @click.option("--run", "run_id", required=True, metavar="ID", help="A run listed by `scdgen history`.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@json_option()
+@options.json_option()
 def undo(
-    specs: tuple[str, ...], engine: EngineOptions, run_id: str, yes: bool, as_json: bool, debug: bool
+    specs: tuple[str, ...], engine: options.EngineOptions, run_id: str, yes: bool, as_json: bool
 ) -> None:  # fmt: skip
     """Restore a table to the version before a run, after showing what that reverts. Undo later runs first.
 
     \b
     Example:  scdgen undo specs/customer.yml --run 20240501T060000-3fa9c1
     """
-    spec = load_one(specs, "undo")
-    with open_runner([spec], engine, needs_tables=True) as runner:
+    spec = options.load_one(specs, "undo")
+    with options.open_runner([spec], engine, needs_tables=True) as runner:
         planned = runner.plan_undo(spec, run_id)
         lines = [f"{spec.target}: from version {planned.newest} back to version {planned.back_to}"]
         lines += [f"  reverts version {commit.version}, {commit.describe()}" for commit in planned.made]
@@ -112,6 +101,3 @@ def undo(
             click.echo(output.format_json(dataclasses.asdict(undone)))
         else:
             output.say(f"{spec.target}: restored to version {undone.back_to}; you can repeat the run")
-
-
-COMMANDS = (history, undo)

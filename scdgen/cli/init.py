@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scdgen import paths
-from scdgen.cli.options import (
-    EngineOptions,
-    common_options,
-    csv_options,
-    open_session,
-    parse_source_options,
-    session_options,
-)
-from scdgen.cli.output import echo, print_hint, say
+from scdgen.cli import options, output
 from scdgen.errors import NO_UTF8, UsageError, of_system
 
 if TYPE_CHECKING:
@@ -41,14 +33,14 @@ if TYPE_CHECKING:
 @click.option("--out", metavar="FILE", help="The spec to write.  [default: stdout]")
 @click.option("--test", "cases", metavar="FILE", help="First cases for `scdgen test` to write; needs --out.")
 @click.option("--force", is_flag=True, help="Overwrite files.")
-@csv_options
-@session_options
-@common_options
+@options.csv_options
+@options.session_options
+@options.common_options
 def init(
     path: str | None, table: str | None, dbt: str | None, auto_cdc: str | None, name: str | None, target: str | None,
     pattern: str | None, feed: str | None, keys: str | None, effective_at: str | None, date_format: str | None,
     columns: str | None, source_option: tuple[str, ...], out: str | None, cases: str | None, force: bool,
-    engine: EngineOptions, debug: bool,
+    engine: options.EngineOptions
 ) -> None:  # fmt: skip
     """Draft a spec from data, a dbt snapshot or AUTO CDC flows.
 
@@ -93,7 +85,7 @@ def init(
         if Path(file).exists() and not force:
             raise UsageError(f"{file}: is there already; give --force to overwrite it, or another name")
     given = parse_columns(columns)
-    options = parse_source_options(source_option, [path], "--from")
+    csv = options.parse_source_options(source_option, [path], "--from")
 
     def draft_data(sample: Sample) -> Draft:
         from scdgen.init.feeds import draft_from_data
@@ -102,7 +94,7 @@ def init(
         return draft_from_data(sample, target, pattern or "scd2", feed, listed, given, date_format, effective_at)
 
     # With --dbt and --auto-cdc, data can give the types that these do not have.
-    sample = _read_data(path, table, engine, options) if path or table else None
+    sample = _read_data(path, table, engine, csv) if path or table else None
     draft: Draft
     if auto_cdc is not None:
         draft = _read_auto_cdc(Path(auto_cdc), name, target, Given(given, sample.types() if sample else {}))
@@ -113,18 +105,18 @@ def init(
         draft = _read_dbt(dbt, name, target, Given(given, sample.types() if sample else {}))
     # The draft may go to stdout, so remarks go to stderr.
     for line in draft.warnings:
-        echo(f"{auto_cdc or path or table}: check: {line}", err=True)
+        output.echo(f"{auto_cdc or path or table}: check: {line}", err=True)
     text = draft.text(Path(out) if out else None)
     if out is None:
         click.echo(text, nl=False)
         return
     paths.write_text(Path(out), text)
-    say(f"wrote {out}")
-    print_hint(f"next: scdgen validate {out}")
+    output.say(f"wrote {out}")
+    output.print_hint(f"next: scdgen validate {out}")
     # The cases play the spec from its file, which is written by now.
     if cases is not None:
         paths.write_text(Path(cases), _draft_cases(Path(out), Path(cases), sample))
-        say(f"wrote {cases}; run: scdgen test {cases}")
+        output.say(f"wrote {cases}; run: scdgen test {cases}")
 
 
 def _require_case_file(cases: str, out: str | None) -> None:
@@ -175,7 +167,7 @@ def _read_auto_cdc(path: Path, name: str | None, target: str | None, given: Give
 
     draft = draft_from_auto_cdc(path, read_text(path), name, target, given)
     for line in draft.left_out:
-        echo(f"{path}: not mapped: {line}", err=True)
+        output.echo(f"{path}: not mapped: {line}", err=True)
     return draft
 
 
@@ -190,20 +182,19 @@ def read_text(path: Path) -> str:
         raise UsageError(f"{path}: {what}") from error
 
 
-def _read_data(path: str | None, table: str | None, engine: EngineOptions, options: dict[str, str]) -> Sample:
+def _read_data(path: str | None, table: str | None, engine: options.EngineOptions, csv: dict[str, str]) -> Sample:
     """Read the columns, types and first rows of the data: without Spark, or in a session that ends with the command."""
-    from scdgen.cli import output
     from scdgen.init.data import read_sample
     from scdgen.init.sample import read_local
     from scdgen.sql import split_name
 
     if table is not None:
         _require_table_name(table, "--table")
-    if path is not None and (sample := read_local(path, options)) is not None:
+    if path is not None and (sample := read_local(path, csv)) is not None:
         return sample
     tables = [split_name(table)] if table is not None else []
-    with open_session(engine, tables, needs_tables=path is None) as spark, output.progress(f"reading {path or table}"):
-        return read_sample(spark, path, table, options)
-
-
-COMMANDS = (init,)
+    with (
+        options.open_session(engine, tables, needs_tables=path is None) as spark,
+        output.progress(f"reading {path or table}"),
+    ):
+        return read_sample(spark, path, table, csv)

@@ -28,7 +28,8 @@ _LOGGER = logging.getLogger("scdgen")
 _NAMES = {logging.INFO: "note", logging.WARNING: "warning", logging.ERROR: "error"}  # of records that are no events
 progress: list[Callable[[str], None]] = []  # The last one shows each step of a run.
 _begun = [time.monotonic()]
-_CHOSEN = {"json": False, "quiet": False, "debug": False}
+chosen = {"json": False, "quiet": False, "debug": False}
+"""What the options of the command say: the format, --quiet (only errors, warnings and results) and --debug."""
 
 
 class _Handler(logging.Handler):
@@ -41,7 +42,7 @@ class _Handler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if record.levelno < logging.INFO:
             return progress[-1](record.step) if progress and hasattr(record, "step") else None
-        text = self._to_json(record) if _CHOSEN["json"] else self._to_text(record)
+        text = self._to_json(record) if chosen["json"] else self._to_text(record)
         if text is not None:
             print(hide_secrets(text), file=sys.stderr, flush=True)
 
@@ -57,7 +58,7 @@ class _Handler(logging.Handler):
         return escape_json(json.dumps(shown, default=str, ensure_ascii=False))
 
     def _to_text(self, record: logging.LogRecord) -> str | None:
-        if hasattr(record, "event") or (_CHOSEN["quiet"] and hasattr(record, "progress")):
+        if hasattr(record, "event") or (chosen["quiet"] and hasattr(record, "progress")):
             return None
         lines = [*map(escape_control, getattr(record, "lines", [record.getMessage()]))]
         if record.levelno >= logging.WARNING and sys.stderr.isatty():
@@ -76,7 +77,7 @@ def _mark_place(line: str) -> str:
 
 @contextlib.contextmanager
 def printed() -> Iterator[None]:
-    """Print what the package logs in this block, as text unless :func:`choose` says otherwise; count :func:`elapsed`.
+    """Print what the package logs in this block, in the :data:`chosen` format; count :func:`elapsed`.
 
     At its end, the logger and all that options chose are as they are in a program that imports the package.
     """
@@ -91,12 +92,7 @@ def printed() -> Iterator[None]:
         _LOGGER.removeHandler(handler)
         _LOGGER.setLevel(level)
         _LOGGER.propagate = propagate
-        _CHOSEN.update(json=False, quiet=False, debug=False)
-
-
-def choose(kind: str) -> None:
-    """Set the format, ``text`` or ``json``, for the rest of the command."""
-    _CHOSEN["json"] = kind == "json"
+        chosen.update(json=False, quiet=False, debug=False)
 
 
 def elapsed() -> float:
@@ -104,42 +100,21 @@ def elapsed() -> float:
     return time.monotonic() - _begun[0]
 
 
-def set_quiet(yes: bool) -> None:
-    """Whether only errors, warnings and requested results are printed from now on."""
-    _CHOSEN["quiet"] = yes
-
-
-def is_quiet() -> bool:
-    """Whether --quiet is given."""
-    return _CHOSEN["quiet"]
-
-
-def set_debug(yes: bool) -> bool:
-    """Whether errors are printed in full from now on; returns ``yes``."""
-    _CHOSEN["debug"] = yes
-    return yes
-
-
-def is_debug() -> bool:
-    """Whether --debug is given."""
-    return _CHOSEN["debug"]
-
-
 def event(name: str, **fields: Any) -> None:
     """Log an event with its fields, for the JSON log alone."""
     _LOGGER.info(name, extra={"event": name, "fields": fields})
 
 
-def error(line: str, status: int | None = None, **fields: Any) -> None:
-    """Log an error; in the JSON log with its ``fields`` and the exit status."""
-    known = {"status": status} if status is not None else {}
-    _LOGGER.error("%s", line, extra={"lines": line.split("\n"), "fields": {**known, **fields}})
+def error(line: str, **fields: Any) -> None:
+    """Log an error; in the JSON log with its ``fields``, such as the exit status."""
+    _LOGGER.error("%s", line, extra={"lines": line.split("\n"), "fields": fields})
 
 
 def trace(error: BaseException) -> None:
-    """Print an error in full, with those that caused it, for --debug."""
-    shown = "".join(map(_mark_message, traceback.format_exception(error)))
-    print(hide_secrets(shown), end="", file=sys.stderr)
+    """With --debug, print an error in full, with those that caused it."""
+    if chosen["debug"]:
+        shown = "".join(map(_mark_message, traceback.format_exception(error)))
+        print(hide_secrets(shown), end="", file=sys.stderr)
 
 
 def _mark_message(entry: str) -> str:

@@ -41,21 +41,20 @@ def _call(args: list[str]) -> object:
         error.show()
         return 2
     except click.ClickException as error:
-        log.error(printable(_usage_line(error)), 2)
+        log.error(printable(_usage_line(error)), status=2)
         return 2
     except (KeyboardInterrupt, click.Abort):
-        log.error("scdgen: stopped; every table is as the last finished run left it", 130)
+        log.error("scdgen: stopped; every table is as the last finished run left it", status=130)
         return 130
     except _ReaderGoneError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python would report the broken pipe when it exits
         return 0
     except Exception as error:
-        if log.is_debug():
-            log.trace(error)
+        log.trace(error)
         from scdgen.engine.failures import translate_without_spec
 
         line, status = line_and_status(translate_without_spec(error))
-        log.error(line, status)
+        log.error(line, status=status)
         return status
 
 
@@ -133,10 +132,8 @@ class _Loaded(Mapping[str, click.Command]):
 
     def __getitem__(self, name: str) -> click.Command:
         if name not in self._known:
-            module = import_module(f"scdgen.cli.{_COMMANDS[name][0]}")
-            command = next(one for one in module.COMMANDS if one.name == name)
+            command = self._known[name] = getattr(import_module(f"scdgen.cli.{_COMMANDS[name][0]}"), name)
             config.prepare(name, command)
-            self._known[name] = command
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:

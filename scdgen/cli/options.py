@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -20,7 +20,7 @@ from click.shell_completion import CompletionItem
 from scdgen import sql
 from scdgen.cli import log
 from scdgen.compile.render import Compiler
-from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, choose_values, line_and_status
+from scdgen.errors import ScdgenError, SpecError, UsageError, choose_values, line_and_status
 from scdgen.files import errors as files_errors
 from scdgen.files.dialect import check_options
 from scdgen.files.find import FORMATS, PACKED, Match, find_matches, is_pattern
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from scdgen.run.runner import Runner
     from scdgen.run.versions import Tables
 
-F = TypeVar("F", bound=Callable[..., Any])
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 Read = Callable[["Spec", "Callable[[Tables], Any]"], Any]
 _SMALL = 64_000_000  # bytes of a warehouse and of the sources
 _TINY = 4_000_000
@@ -44,58 +44,46 @@ _TARGETS = "scdgen.targets"  # in the context
 _OF_ROWS = {*FORMATS, PACKED} - {".json"}  # which may be a spec
 
 
-def common_options(command: F) -> F:
-    """--quiet and --debug, for every command."""
-    quiet = "Print only errors, warnings and results."
-    for option in (
-        click.option("--debug", is_flag=True, help="Show full Python and Spark errors.", is_eager=True,
-                     callback=lambda _, __, value: log.set_debug(value)),
-        click.option("-q", "--quiet", is_flag=True, help=quiet, is_eager=True, expose_value=False,
-                     callback=lambda _, __, value: log.set_quiet(value)),
-    ):  # fmt: skip
-        command = option(command)
-    return command
-
-
 def complete_path(_: click.Context, __: click.Parameter, start: str) -> list[CompletionItem]:
     """Let the shell complete the names of files."""
     return [CompletionItem(start, type="file")]
 
 
-def specs_argument(command: F) -> F:
-    """Spec files and folders, --target, --quiet and --debug."""
-    specs = click.argument("specs", nargs=-1, required=True, metavar="SPEC...", shell_complete=complete_path)
-    return specs(_target_option(common_options(command)))
+def _together(*options: Decorator) -> Decorator:
+    """Return one decorator with several options, in the order of --help."""
+    return lambda command: functools.reduce(lambda done, option: option(done), reversed(options), command)
 
 
-def optional_specs_argument(command: F) -> F:
-    """Spec files and folders, which another option may name instead, --target, --quiet and --debug."""
-    specs = click.argument("specs", nargs=-1, metavar="[SPEC...]", shell_complete=complete_path)
-    return specs(_target_option(common_options(command)))
-
-
-def _target_option(command: F) -> F:
-    """--target, which :func:`load_specs` reads."""
-    text = "A target of scdgen.toml; generate takes several."
-    return click.option("--target", multiple=True, metavar="NAME", help=text, expose_value=False,
-                        callback=lambda context, _, names: context.meta.update({_TARGETS: names}))(command)  # fmt: skip
+common_options = _together(
+    click.option("-q", "--quiet", is_flag=True, help="Print only errors, warnings and results.", is_eager=True,
+                 expose_value=False, callback=lambda _, __, yes: log.chosen.update(quiet=yes)),
+    click.option("--debug", is_flag=True, help="Show full Python and Spark errors.", is_eager=True,
+                 expose_value=False, callback=lambda _, __, yes: log.chosen.update(debug=yes)),
+)  # fmt: skip
+_target_option = click.option(  # which `load_specs` reads
+    "--target", multiple=True, metavar="NAME", help="A target of scdgen.toml; generate takes several.",
+    expose_value=False, callback=lambda context, _, names: context.meta.update({_TARGETS: names}),
+)  # fmt: skip
+specs_argument = _together(
+    click.argument("specs", nargs=-1, required=True, metavar="SPEC...", shell_complete=complete_path),
+    _target_option,
+    common_options,
+)
+optional_specs_argument = _together(
+    click.argument("specs", nargs=-1, metavar="[SPEC...]", shell_complete=complete_path),
+    _target_option,
+    common_options,
+)
+templates_option = click.option(
+    "--templates", "compiler", type=click.Path(exists=True, file_okay=False),
+    help="A folder of templates that replace scdgen's by name.", callback=lambda _, __, folder: Compiler(folder),
+)  # fmt: skip
 
 
 def chosen_targets() -> tuple[str, ...]:
     """Return the targets of --target, of the current command."""
     context = click.get_current_context(silent=True)
     return context.meta.get(_TARGETS, ()) if context else ()
-
-
-def templates_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--templates, as an argument ``compiler``."""
-    text = "A folder of templates that replace scdgen's by name."
-
-    @functools.wraps(command)
-    def call(templates: str | None, **given: object) -> object:
-        return command(compiler=Compiler(templates), **given)
-
-    return click.option("--templates", type=click.Path(exists=True, file_okay=False), help=text)(call)
 
 
 @dataclass(frozen=True)
@@ -121,43 +109,40 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ) -> object:  # fmt: skip
         return command(engine=EngineOptions(remote, warehouse, conf, compiler or Compiler()), **given)
 
-    for option in (
-        click.option("--conf", multiple=True, metavar="K=V", help="A Spark setting; repeatable."),
+    return _together(
+        click.option("--remote", type=Url, metavar="URL", help="A Spark Connect server, sc://host:port."),
         click.option("--warehouse", default="warehouse", show_default=True, metavar="DIR",
                      help="The folder of the embedded Spark's tables."),
-        click.option("--remote", type=Url, metavar="URL",
-                     help="A Spark Connect server, sc://host:port."),
-    ):  # fmt: skip
-        call = option(call)
-    return call
+        click.option("--conf", multiple=True, metavar="K=V", help="A Spark setting; repeatable."),
+    )(call)  # fmt: skip
 
 
-def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--remote, --warehouse, --conf and --templates, as one argument ``engine``."""
-    return templates_option(session_options(command))
-
-
-def merge_options(command: F) -> F:
-    """--retry-for, --retries, --metrics, --values and --log-format, for commands that merge."""
-    metrics = "A Delta table that gets a row per run and table."
-    retry_for = "How long to retry after write conflicts."
-    retries = "Maximum retries.  [default: no limit]"
-    for option in (
-        log_option,
-        values_option,
-        click.option("--metrics", metavar="TABLE", help=metrics),
-        click.option("--retries", type=click.IntRange(min=0), metavar="N", help=retries),
-        click.option(
-            "--retry-for",
-            default="10m",
-            show_default=True,
-            metavar="TIME",
-            help=retry_for,
-            callback=lambda _, __, value: parse_seconds("--retry-for", value),
-        ),
-    ):
-        command = option(command)
-    return command
+engine_options = _together(templates_option, session_options)
+values_option = click.option(
+    "--values", type=click.Choice(["hide", "show"]), is_eager=True, expose_value=False,
+    help="Show or hide row values.  [default: show; hide in metrics and events]",
+    callback=lambda _, __, kind: choose_values(kind),
+)  # fmt: skip
+merge_options = _together(
+    click.option("--retry-for", default="10m", show_default=True, metavar="TIME",
+                 help="How long to retry after write conflicts.",
+                 callback=lambda _, __, time: parse_seconds("--retry-for", time)),
+    click.option("--retries", type=click.IntRange(min=0), metavar="N", help="Maximum retries.  [default: no limit]"),
+    click.option("--metrics", metavar="TABLE", help="A Delta table that gets a row per run and table."),
+    values_option,
+    click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True,
+                 help="The format of the log on stderr.", is_eager=True, expose_value=False,
+                 callback=lambda _, __, kind: log.chosen.update(json=kind == "json")),
+)  # fmt: skip
+input_options = _together(
+    click.option("--source", metavar="PATH", shell_complete=complete_path,
+                 help="CSV, JSON lines, Parquet or Delta files to read as the source."),
+    click.option("--param", multiple=True, metavar="NAME=VALUE", help="A param of the spec; repeatable."),
+)  # fmt: skip
+feed_option = click.option("--feed", metavar="NAME", help="The entry of `sources` to read.  [default: the first]")
+csv_options = click.option(
+    "--source-option", multiple=True, metavar="K=V", help="An option of Spark's CSV reader, such as sep=';'."
+)
 
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -180,44 +165,6 @@ def parse_seconds(option: str, text: str) -> float:
     """A length of time such as 10m, in seconds."""
     number, unit = parse_time(option, "time", text)
     return dt.timedelta(**{unit: number}).total_seconds()
-
-
-def log_option(command: F) -> F:
-    """--log-format."""
-    text = "The format of the log on stderr."
-    return click.option(
-        "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help=text,
-        expose_value=False, callback=lambda _, __, value: log.choose(value), is_eager=True,
-    )(command)  # fmt: skip
-
-
-def values_option(command: F) -> F:
-    """--values."""
-    text = "Show or hide row values.  [default: show; hide in metrics and events]"
-    return click.option(
-        "--values", type=click.Choice(["hide", "show"]), help=text,
-        expose_value=False, callback=lambda _, __, value: choose_values(value), is_eager=True,
-    )(command)  # fmt: skip
-
-
-def input_options(command: F) -> F:
-    """--source and --param."""
-    text = "CSV, JSON lines, Parquet or Delta files to read as the source."
-    source = click.option("--source", metavar="PATH", help=text, shell_complete=complete_path)
-    param = click.option("--param", multiple=True, metavar="NAME=VALUE", help="A param of the spec; repeatable.")
-    return source(param(command))
-
-
-def feed_option(command: F) -> F:
-    """--feed."""
-    text = "The entry of `sources` to read.  [default: the first]"
-    return click.option("--feed", metavar="NAME", help=text)(command)
-
-
-def csv_options(command: F) -> F:
-    """Add --source-option."""
-    text = "An option of Spark's CSV reader, such as sep=';'."
-    return click.option("--source-option", multiple=True, metavar="K=V", help=text)(command)
 
 
 def parse_source_options(
@@ -245,23 +192,24 @@ def check_headers(spec: Spec, inputs: Sequence[Input], options: Mapping[str, str
     return [name for source in sources for name in files_errors.check_source(spec, source, options)]
 
 
-def json_option(other: str = "text") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def json_option(other: str = "text") -> Decorator:
     """--format, as the argument ``as_json``: ``other``, or JSON objects, one a line; --json is short for it."""
-    text = "json: one object per line."
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def call(kind: str, as_json: bool, **given: object) -> object:
             return command(as_json=as_json or kind == "json", **given)
 
-        short = click.option("--json", "as_json", is_flag=True, hidden=True)
-        kinds = click.Choice([other, "json"])
-        return click.option("--format", "kind", type=kinds, default=other, show_default=True, help=text)(short(call))
+        return _together(
+            click.option("--format", "kind", type=click.Choice([other, "json"]), default=other, show_default=True,
+                         help="json: one object per line."),
+            click.option("--json", "as_json", is_flag=True, hidden=True),
+        )(call)  # fmt: skip
 
     return add
 
 
-def limit_option(default: int, text: str, least: int = 0) -> Callable[[F], F]:
+def limit_option(default: int, text: str, least: int = 0) -> Decorator:
     """--limit, a maximum number of rows."""
     number = click.IntRange(min=least)
     return click.option("--limit", type=number, default=default, show_default=True, metavar="N", help=text)
@@ -298,12 +246,9 @@ def bind_inputs(loaded: Sequence[Spec], source: str | None, param: Sequence[str]
     if source is None:
         return [Input(None, bind_each(loaded, given))]
     if len(loaded) > 1:
-        raise UsageError(
-            f"takes the place of one spec's source, and {len(loaded)} specs are given; "
-            "give one spec, or name the files in the specs",
-            option="--source",
-            value=source,
-        )
+        what = f"takes the place of one spec's source, and {len(loaded)} specs are given"
+        fix = "give one spec, or name the files in the specs"
+        raise UsageError(what, fix=fix, option="--source", value=source)
     # Find the files now, so that a missing one fails before Spark starts.
     if not is_pattern(source):
         files_errors.find_files(source)
@@ -328,12 +273,8 @@ def fill_stars(name: str, value: str, match: Match, pattern: str) -> str:
         if 1 <= number <= len(match.stars):
             return match.stars[number - 1]
         known = " or ".join(f"{{{place}}}" for place in range(1, len(match.stars) + 1))
-        count = f"{len(match.stars)} *"
-        raise UsageError(
-            f"no {found[0]}, because --source {pattern} has {count}; write {known}",
-            option="--param",
-            value=f"{name}={value}",
-        )
+        what = f"no {found[0]}, because --source {pattern} has {len(match.stars)} *"
+        raise UsageError(what, fix=f"write {known}", option="--param", value=f"{name}={value}")
 
     return re.sub(r"\{([0-9]+)\}", fill, value)
 
@@ -474,11 +415,10 @@ def open_tables(specs: Sequence[Spec], options: EngineOptions) -> Iterator[Read]
         yield read
 
 
-def report_error(error: Exception, debug: bool, **fields: str) -> None:
+def report_error(error: Exception, **fields: str) -> None:
     """Print one line about an error that does not end the command."""
-    if debug:
-        log.trace(error)
-    log.error(line_and_status(error)[0], None, **fields)
+    log.trace(error)
+    log.error(line_and_status(error)[0], **fields)
 
 
 def find_specs(given: Iterable[str | Path]) -> list[Path]:
@@ -496,18 +436,16 @@ def find_specs(given: Iterable[str | Path]) -> list[Path]:
             found += inside
         elif item.suffix.lower() in _OF_ROWS and len(items) > 1:  # a pattern of --source that the shell has expanded
             raise UsageError(f"{item}: has rows and is not a spec; write --source, and a pattern with * in quotes")
-        elif is_case_file(item) and item.is_file():
-            if len(items) == 1:
+        elif item.is_file() and (is_case_file(item) or is_defaults_file(item)):
+            if len(items) == 1 and is_case_file(item):
                 raise UsageError(f"{item}: has cases of a spec and is not one; run: scdgen test {item}")
-        elif is_defaults_file(item) and item.is_file():
             if len(items) == 1:
                 raise UsageError(f"{item}: has the defaults of specs and is not one; give the folder, or a spec")
         elif item.is_file() or item.is_symlink():  # a link is refused when it is read
             found.append(item)
-        elif item.exists():
-            raise UsageError(f"{item}: is neither a file nor a folder; give the path of a spec")
         else:
-            raise UsageError(f"{item}: no such file or folder; give the path of a spec")
+            what = "is neither a file nor a folder" if item.exists() else "no such file or folder"
+            raise UsageError(f"{item}: {what}; give the path of a spec")
     # A file may be given by itself, and in a folder as well.
     return list(dict.fromkeys(found))
 
@@ -531,30 +469,26 @@ def load_specs(given: Iterable[str | Path]) -> list[Spec]:
 
 def load_written(given: Iterable[str | Path]) -> list[Spec]:
     """Load all specs as :func:`load_specs` does, with the names that they are written with."""
-    loaded: list[Loaded] = []
-    problems: list[Problem] = []
-    first: SpecError | None = None
-    for found in map(_load_or_error, find_specs(given)):
-        if isinstance(found, SpecError):
-            problems += found.problems
-            first = first or found
-        else:
-            loaded.append(found)
-    specs = [found.spec for found in loaded]
-    # A spec with mistakes may be the one that takes a default.
-    problems += [] if problems else find_useless(loaded)
-    problems += _find_shared(specs)
-    # Fill in joins last, because they read the other specs.
-    filled: list[Spec] = []
-    for spec in specs:
+    loaded, errors = list[Loaded](), list[SpecError]()
+    for path in find_specs(given):
         try:
-            filled.append(fill_joins(spec, specs))
+            loaded.append(read_spec(path))
         except SpecError as error:
-            problems += error.problems
-            first = first or error
+            errors.append(error)
+    written = [found.spec for found in loaded]
+    # A spec with mistakes may be the one that takes a default.
+    problems = [*([] if errors else find_useless(loaded)), *_find_shared(written)]
+    # Fill in joins last, because they read the other specs.
+    specs: list[Spec] = []
+    for spec in written:
+        try:
+            specs.append(fill_joins(spec, written))
+        except SpecError as error:
+            errors.append(error)
+    problems += (problem for error in errors for problem in error.problems)
     if problems:
-        raise SpecError(problems) from first
-    return filled
+        raise SpecError(problems) from next(iter(errors), None)
+    return specs
 
 
 def _find_shared(specs: Sequence[Spec]) -> Iterator[Problem]:
@@ -575,23 +509,14 @@ def _find_shared(specs: Sequence[Spec]) -> Iterator[Problem]:
             yield Lines.of_file(spec.origin).problem(place, message)
 
 
-def _load_or_error(path: Path) -> Loaded | SpecError:
-    try:
-        return read_spec(path)
-    except SpecError as error:
-        return error
-
-
 @contextlib.contextmanager
 def open_source(
     runner: Runner, spec: Spec, path: str | None, params: Mapping[str, object], options: Mapping[str, str]
 ) -> Iterator[DataFrame | None]:
     """Yield the rows of a CSV (header), JSON lines, Parquet or Delta path, or ``None`` without a path.
 
-    They have the types that the spec's expressions need; ``options`` are those of a CSV. Raises :class:`UsageError` if
-    the path does not exist or its format is unknown, and :class:`DataError` if a file does not have the format of its
-    name. An error in the block that the files have caused becomes a :class:`DataError` with the file, the line if it is
-    known, the column and the value.
+    ``options`` are those of a CSV. An error in the block that the files have caused becomes a :class:`DataError` with
+    the file, the line if it is known, the column and the value.
     """
     if path is None:
         yield None

@@ -300,7 +300,7 @@ def describe_batch(done: BatchResult) -> str:
 
 def say(line: str, escape: bool = True) -> None:
     """Print a line on what was done, unless --quiet is given."""
-    if not log.is_quiet():
+    if not log.chosen["quiet"]:
         click.echo(escape_control(line) if escape else line)
 
 
@@ -318,14 +318,14 @@ def require_yes(otherwise: str, err: bool) -> None:
 
 def print_hint(what: str) -> None:
     """Print a line on stderr if it is a terminal, and --quiet is not given."""
-    if sys.stderr.isatty() and not log.is_quiet():
+    if sys.stderr.isatty() and not log.chosen["quiet"]:
         sys.stderr.write(f"{escape_control(what)}\n")
 
 
 @contextmanager
 def progress(what: str) -> Iterator[None]:
     """Show a line, the step of a run, and the seconds while Spark works, on a terminal and without --quiet."""
-    if not sys.stderr.isatty() or log.is_quiet():
+    if not sys.stderr.isatty() or log.chosen["quiet"]:
         yield
         return
     from rich.console import Console

@@ -10,24 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scdgen.cli import output
-from scdgen.cli.options import (
-    EngineOptions,
-    bind_inputs,
-    check_headers,
-    csv_options,
-    engine_options,
-    feed_option,
-    input_options,
-    json_option,
-    limit_option,
-    load_specs,
-    open_runner,
-    open_source,
-    parse_source_options,
-    specs_argument,
-    values_option,
-)
+from scdgen.cli import options, output
 from scdgen.cli.show import flag_of, key_and_times
 from scdgen.errors import UsageError, hides_values
 from scdgen.facts.plan import WITHDRAWN, describe_deleted, describe_newer
@@ -40,14 +23,14 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@specs_argument
-@engine_options
-@input_options
-@feed_option
-@csv_options
-@json_option()
-@limit_option(5, "Rows to show per kind of change.")
-@values_option
+@options.specs_argument
+@options.engine_options
+@options.input_options
+@options.feed_option
+@options.csv_options
+@options.json_option()
+@options.limit_option(5, "Rows to show per kind of change.")
+@options.values_option
 @click.option(
     "--fail-on",
     multiple=True,
@@ -59,8 +42,8 @@ if TYPE_CHECKING:
 )
 def plan(
     specs: tuple[str, ...], source: str | None, feed: str | None, source_option: tuple[str, ...],
-    param: tuple[str, ...], engine: EngineOptions, as_json: bool, limit: int, fail_on: tuple[str, ...],
-    out: Path | None, debug: bool,
+    param: tuple[str, ...], engine: options.EngineOptions, as_json: bool, limit: int, fail_on: tuple[str, ...],
+    out: Path | None
 ) -> None:  # fmt: skip
     """Show what a run would do: counts and sample rows, old and new. Writes no table.
 
@@ -72,10 +55,10 @@ def plan(
     from scdgen.run.plan import parse_limits
     from scdgen.run.saved import PlannedRun, SavedPlan, make_planned
 
-    loaded = choose_feeds(load_specs(specs), feed)
+    loaded = choose_feeds(options.load_specs(specs), feed)
     # Refuse wrong options before Spark starts, which takes seconds.
     conditions = parse_limits(fail_on, loaded)
-    first, *more = bind_inputs(loaded, source, param)
+    first, *more = options.bind_inputs(loaded, source, param)
     if more:
         raise UsageError(
             f"matches {1 + len(more)} files, and what the later ones do depends on the runs before "
@@ -83,13 +66,13 @@ def plan(
             option="--source",
             value=source,
         )
-    options = parse_source_options(source_option, [first.source])
-    unused = check_headers(loaded[0], [first], options)
+    csv = options.parse_source_options(source_option, [first.source])
+    unused = options.check_headers(loaded[0], [first], csv)
     if out is not None:
         loaded = order_alone(loaded)
     failures: list[str] = []
     saved: list[PlannedRun] = []
-    with open_runner(loaded, engine, files=[first.source]) as runner:
+    with options.open_runner(loaded, engine, files=[first.source]) as runner:
         for number, spec in enumerate(loaded, 1):
             place = f"{number} of {len(loaded)}: " if loaded[1:] else ""
             values = first.params[spec.target]
@@ -97,14 +80,14 @@ def plan(
             state = runner.read_state(spec, first.source) if out is not None else None
             with (
                 output.progress(f"{place}planning {spec.target}"),
-                open_source(runner, spec, first.source, values, options) as given,
+                options.open_source(runner, spec, first.source, values, csv) as given,
             ):
                 shown = 0 if hides_values() else limit
                 planned = runner.plan(spec, given, values, sample=shown, rows=False)
             click.echo(output.format_json(as_object(planned)) if as_json else format_plan(planned, unused, spec))
             failures += [breach for one in conditions if (breach := one.describe_breach(planned)) is not None]
             if state is not None:
-                saved.append(make_planned(spec, state, planned, first.source, options))
+                saved.append(make_planned(spec, state, planned, first.source, csv))
     if out is not None:
         SavedPlan(runs=tuple(saved)).write(out)
         output.print_hint(f"saved {out}; run it by: scdgen run --plan {out}")
@@ -205,6 +188,3 @@ def as_object(plan: PlanResult) -> dict[str, Any]:
             for row in plan.sample
         ],
     }  # fmt: skip
-
-
-COMMANDS = (plan,)

@@ -6,18 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from scdgen.cli import output
-from scdgen.cli.options import (
-    EngineOptions,
-    engine_options,
-    json_option,
-    limit_option,
-    load_one,
-    open_runner,
-    parse_pairs,
-    specs_argument,
-    values_option,
-)
+from scdgen.cli import options, output
 from scdgen.compile.queries import require_rewindable
 from scdgen.errors import hides_values
 
@@ -27,17 +16,17 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@specs_argument
-@engine_options
+@options.specs_argument
+@options.engine_options
 @click.option("--to", required=True, metavar="TIME", help="What starts or ends at this time stays.")
 @click.option("--param", multiple=True, metavar="NAME=VALUE", help="The param of `history.recorded.at`.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@limit_option(5, "Versions to show.")
-@values_option
-@json_option()
+@options.limit_option(5, "Versions to show.")
+@options.values_option
+@options.json_option()
 def rewind(
-    specs: tuple[str, ...], engine: EngineOptions, to: str, param: tuple[str, ...], yes: bool, limit: int,
-    as_json: bool, debug: bool,
+    specs: tuple[str, ...], engine: options.EngineOptions, to: str, param: tuple[str, ...], yes: bool, limit: int,
+    as_json: bool
 ) -> None:  # fmt: skip
     """Take a table back to a time, after showing what that changes.
 
@@ -46,10 +35,10 @@ def rewind(
     \b
     Example:  scdgen rewind specs/customer.yml --to 2024-05-01
     """
-    spec = load_one(specs, "rewind")
+    spec = options.load_one(specs, "rewind")
     require_rewindable(spec)
-    params = parse_pairs(param, "--param")
-    with open_runner([spec], engine, needs_tables=True) as runner:
+    params = options.parse_pairs(param, "--param")
+    with options.open_runner([spec], engine, needs_tables=True) as runner:
         shown = 0 if hides_values() or yes else limit
         planned = runner.plan_rewind(spec, to, params, shown)
         if not (planned.is_needless or yes):
@@ -87,6 +76,3 @@ def format_plan(spec: Spec, planned: RewindResult) -> str:
         left = planned.removed + planned.reopened - len(rows)
         lines += [f"({left} more; --limit N shows more)"] if left else []
     return "\n".join(lines)
-
-
-COMMANDS = (rewind,)

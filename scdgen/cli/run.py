@@ -10,30 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scdgen.cli import log, output
+from scdgen.cli import log, options, output
 from scdgen.cli.config import is_typed
-from scdgen.cli.options import (
-    EngineOptions,
-    Input,
-    bind_inputs,
-    check_headers,
-    chosen_targets,
-    csv_options,
-    engine_options,
-    feed_option,
-    input_options,
-    json_option,
-    load_specs,
-    load_written,
-    merge_options,
-    open_metrics,
-    open_runner,
-    open_source,
-    optional_specs_argument,
-    parse_pairs,
-    parse_source_options,
-    report_error,
-)
+from scdgen.cli.options import Input
 from scdgen.compile.dates import runs_of
 from scdgen.errors import DataError, UsageError, line_and_status, nearest
 from scdgen.files.find import is_pattern
@@ -53,13 +32,13 @@ Counts = dict[str, Any]
 
 
 @click.command()
-@optional_specs_argument
-@engine_options
-@input_options
-@feed_option
-@csv_options
-@merge_options
-@json_option()
+@options.optional_specs_argument
+@options.engine_options
+@options.input_options
+@options.feed_option
+@options.csv_options
+@options.merge_options
+@options.json_option()
 @click.option("--openlineage", type=Url, metavar="FILE|URL", help="A file or server for OpenLineage events.")
 @click.option("--from", "from_file", metavar="PATH", help="Resume at this file of a --source pattern.")
 @click.option("--infer", is_flag=True, help="First add members inferred from facts.")
@@ -73,9 +52,8 @@ Counts = dict[str, Any]
 @click.option("--adopt", is_flag=True, help="Take over a table that this spec did not create, if all checks pass.")
 def run(
     specs: tuple[str, ...], source: str | None, feed: str | None, source_option: tuple[str, ...],
-    param: tuple[str, ...], engine: EngineOptions, retries: int | None, retry_for: float, metrics: str | None,
-    as_json: bool, openlineage: Url | None, from_file: str | None, infer: bool, plan_file: Path | None, adopt: bool,
-    debug: bool,
+    param: tuple[str, ...], engine: options.EngineOptions, retries: int | None, retry_for: float, metrics: str | None,
+    as_json: bool, openlineage: Url | None, from_file: str | None, infer: bool, plan_file: Path | None, adopt: bool
 ) -> None:  # fmt: skip
     """Create the table if needed, merge the source, print what was done.
 
@@ -96,17 +74,17 @@ def run(
         if infer or from_file is not None:
             named = "--infer" if infer else "--from"
             raise UsageError("is not part of a plan; leave it out", option=named)
-        loaded, plans, inputs, options = read_plan(plan_file, specs, source, feed, source_option, param)
+        loaded, plans, inputs, csv = read_plan(plan_file, specs, source, feed, source_option, param)
     else:
         if not specs:
             raise UsageError("scdgen run: SPEC... is missing; see: scdgen run --help")
-        loaded = choose_feeds(load_specs(specs), feed)
-        inputs = bind_inputs(loaded, source, param)
+        loaded = choose_feeds(options.load_specs(specs), feed)
+        inputs = options.bind_inputs(loaded, source, param)
         if from_file is not None:
             inputs = skip_inputs(inputs, from_file, source if by_file else None)
-        options = parse_source_options(source_option, [given.source for given in inputs])
-        check_headers(loaded[0], inputs, options)
-    measured = open_metrics(metrics, loaded)
+        csv = options.parse_source_options(source_option, [given.source for given in inputs])
+        options.check_headers(loaded[0], inputs, csv)
+    measured = options.open_metrics(metrics, loaded)
     events = None if openlineage is None else OpenLineage(openlineage)
     if infer and not any(spec.members.inferred for spec in loaded):
         raise UsageError("no spec has members.inferred; add it to a spec, or leave --infer out", option="--infer")
@@ -114,11 +92,11 @@ def run(
     several, outcomes = by_file or len(steps) > 1, []
     places = {step.spec.target: f"{n} of {len(steps)}: " for n, step in enumerate(steps, 1)} if steps[1:] else {}
     files = [given.source for given in inputs]
-    with open_runner(loaded, engine, measured, files=files, retries=retries, retry_for=retry_for) as runner:
+    with options.open_runner(loaded, engine, measured, files=files, retries=retries, retry_for=retry_for) as runner:
         # Before the first of several runs: of a plan, all is written or nothing is. A single one looks by itself.
         for spec in loaded if len(plans) > 1 else ():
             runner.require_fresh(spec, plans[spec.target])
-        merging = Merging(runner, options, plans, events, infer, adopt, by_file, Shown(as_json, several), places)
+        merging = Merging(runner, csv, plans, events, infer, adopt, by_file, Shown(as_json, several), places)
         # Files stop at the first failure, because their order matters; tables go on that do not need a failed one.
         if by_file:
             begun = run_inputs(loaded[0], inputs, merging.merge)
@@ -131,7 +109,7 @@ def run(
             outcomes.append(outcome)
             merging.shown.show(outcome)
             if outcome.error is not None:
-                report_error(outcome.error, debug, target=outcome.target)
+                options.report_error(outcome.error, target=outcome.target)
     failures = [outcome.error for outcome in outcomes if outcome.error is not None]
     if failures:
         log.note(*([summarize_inputs(outcomes, inputs)] if by_file else summarize(outcomes).split("\n")))
@@ -155,13 +133,13 @@ def read_plan(
     runs = SavedPlan.read(file).runs
     place = f"--plan {file}"
     # 1. What is given as well must be what was planned: a file may have it, whose target is that of the next plan.
-    first, given = runs[0], parse_pairs(param, "--param")
-    target = next(iter(chosen_targets()), None) if is_typed("target", or_variable=True) else None
+    first, given = runs[0], options.parse_pairs(param, "--param")
+    target = next(iter(options.chosen_targets()), None) if is_typed("target", or_variable=True) else None
     for option, value, planned in (
         ("--target", target, first.environment),
         ("--source", source, first.source),
         ("--feed", feed, next((run.feed for run in runs if run.feed), "")),
-        ("--source-option", parse_pairs(source_option, "--source-option") or None, first.source_options),
+        ("--source-option", options.parse_pairs(source_option, "--source-option") or None, first.source_options),
     ):
         if value is not None and value != planned:
             what = f"{option} was {planned or 'not given'} and is {value}"
@@ -175,7 +153,7 @@ def read_plan(
     for run in runs:
         if not Path(run.origin).is_file():
             raise stale(run.origin, "the spec of the plan is gone")
-    loaded = in_target(load_written(run.origin for run in runs), first.environment or None)
+    loaded = in_target(options.load_written(run.origin for run in runs), first.environment or None)
     found = {spec.target: spec for spec in loaded}
     for run in runs:
         if run.target not in found:
@@ -234,7 +212,7 @@ class Merging:
     """Merges specs as the options of a command say."""
 
     runner: Runner
-    options: Mapping[str, str]
+    csv: Mapping[str, str]
     """The options of a CSV."""
     plans: Mapping[str, PlannedRun]
     """Target -> its saved plan."""
@@ -252,7 +230,7 @@ class Merging:
         planned, values = self.plans.get(spec.target), given.params[spec.target]
         if not spec.needs_dates(planned.params if planned else values):
             return self._merge(spec, given, values, self._new_id())
-        with open_source(self.runner, spec, given.source, values, self.options) as rows:
+        with options.open_source(self.runner, spec, given.source, values, self.csv) as rows:
             runs = runs_of(spec, values, partial(self.runner.find_dates, spec, rows, values))
         if not runs:
             log.step(f"{spec.target} has seen every date of the source")
@@ -277,7 +255,7 @@ class Merging:
         with (
             report_run(self.events, spec, run_id, given.source, self.infer) as reported,
             output.progress(" ".join([f"{place}merging", *named.values(), f"into {spec.target}"])),
-            open_source(self.runner, spec, given.source, values, self.options) as rows,
+            options.open_source(self.runner, spec, given.source, values, self.csv) as rows,
         ):
             infers = self.infer and spec.members.inferred is not None
             result = self.runner.run(
@@ -352,6 +330,3 @@ def summarize(outcomes: Sequence[Outcome]) -> str:
     lines = [f"{len(names)} {what}: {', '.join(names)}" if names else f"0 {what}"
              for names, what in ((done, "done"), (failed, "failed"), (left, "not run"))]  # fmt: skip
     return "\n".join([*lines, "fix the cause and run again; what is done is not done twice"])
-
-
-COMMANDS = (run,)

@@ -10,7 +10,7 @@ from scdgen.cli.options import common_options
 @click.command()
 @click.option("--defaults", is_flag=True, help="That of defaults.yml.")
 @common_options
-def schema(defaults: bool, debug: bool) -> None:
+def schema(defaults: bool) -> None:
     """Print the JSON Schema of a spec, for editors.
 
     \b
@@ -21,6 +21,3 @@ def schema(defaults: bool, debug: bool) -> None:
     from scdgen.model.reference import render_schema
 
     click.echo(render_schema(defaults), nl=False)
-
-
-COMMANDS = (schema,)

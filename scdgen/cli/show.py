@@ -11,17 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from scdgen import paths
-from scdgen.cli import output
+from scdgen.cli import options, output
 from scdgen.cli.config import is_typed
-from scdgen.cli.options import (
-    EngineOptions,
-    engine_options,
-    limit_option,
-    load_specs,
-    open_tables,
-    parse_pairs,
-    specs_argument,
-)
 from scdgen.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,8 +22,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@specs_argument
-@engine_options
+@options.specs_argument
+@options.engine_options
 @click.option("--key", multiple=True, metavar="K=V", help="Only this key; once per key column.")
 @click.option("--as-of", metavar="TIME", help="Only versions valid at this time: 2024-05-01, yesterday.")
 @click.option("--known-at", metavar="TIME", help="As recorded at this time (history.recorded).")
@@ -43,10 +34,10 @@ if TYPE_CHECKING:
 @click.option(
     "--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write timelines to an HTML page instead."
 )
-@limit_option(1000, "Maximum rows; 0 for all.")
+@options.limit_option(1000, "Maximum rows; 0 for all.")
 def show(
     specs: tuple[str, ...], key: tuple[str, ...], as_of: str | None, known_at: str | None, current: bool,
-    kind: str | None, html: str | None, limit: int, engine: EngineOptions, debug: bool,
+    kind: str | None, html: str | None, limit: int, engine: options.EngineOptions
 ) -> None:  # fmt: skip
     """Show the versions of a table in order.
 
@@ -59,7 +50,7 @@ def show(
     from scdgen.cli.timeline import require_history
     from scdgen.run.versions import VersionFilter, read_history, read_versions
 
-    loaded = load_specs(specs)
+    loaded = options.load_specs(specs)
     kind = choose_kind(loaded, kind, html)
     drawn = kind == "html"
     for spec in loaded if drawn else ():
@@ -69,7 +60,7 @@ def show(
     wanted = VersionFilter(parse_keys(key), as_of, current, deletes, known_at, superseded=drawn)
     for spec in loaded:
         engine.compiler.render_query(wanted.query(spec))  # refuses unknown keys and times before Spark starts
-    with open_tables(loaded, engine) as read:
+    with options.open_tables(loaded, engine) as read:
         for spec in loaded:
             found = read(spec, partial(read_versions, spec=spec, wanted=wanted, limit=limit))
             if found.as_of is not None:
@@ -112,7 +103,7 @@ def choose_kind(loaded: list[Spec], kind: str | None, html: str | None) -> str:
 
 def parse_keys(given: tuple[str, ...]) -> dict[str, str]:
     """Parse the values of --key. Raises :class:`UsageError` for a column that is given twice."""
-    keys = parse_pairs(given, "--key")
+    keys = options.parse_pairs(given, "--key")
     if len(keys) < len(given):
         twice = next(name for name in keys if sum(item.startswith(f"{name}=") for item in given) > 1)
         raise UsageError(
@@ -136,6 +127,3 @@ def _write_timelines(
         what = f"cannot be written: {error.strerror}; name another file"
         raise UsageError(what, option="--html", value=file) from error
     output.say(f"wrote {file}: {spec.target}, {page.counted}")
-
-
-COMMANDS = (show,)

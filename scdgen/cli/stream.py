@@ -13,21 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scdgen import paths
-from scdgen.cli import log, output
-from scdgen.cli.options import (
-    EngineOptions,
-    engine_options,
-    feed_option,
-    input_options,
-    json_option,
-    load_specs,
-    merge_options,
-    open_metrics,
-    open_runner,
-    parse_pairs,
-    parse_time,
-    specs_argument,
-)
+from scdgen.cli import log, options, output
 from scdgen.errors import ScdgenError
 from scdgen.model.spec import choose_feeds
 
@@ -41,23 +27,23 @@ def parse_interval(text: str) -> str:
     >>> parse_interval("10m")
     '10 minutes'
     """
-    number, unit = parse_time("--interval", "interval", text, least=1)
+    number, unit = options.parse_time("--interval", "interval", text, least=1)
     return f"{number} {unit}"
 
 
 @click.command()
-@specs_argument
-@engine_options
-@input_options
-@feed_option
-@merge_options
+@options.specs_argument
+@options.engine_options
+@options.input_options
+@options.feed_option
+@options.merge_options
 @click.option("--interval", metavar="TIME", help="Keep running; look for new rows this often, such as 10m.")
 @click.option("--checkpoint", metavar="DIR", help="The checkpoint.  [default: stream.checkpoint of the spec]")
-@json_option()
+@options.json_option()
 def stream(
-    specs: tuple[str, ...], source: str | None, feed: str | None, param: tuple[str, ...], engine: EngineOptions,
+    specs: tuple[str, ...], source: str | None, feed: str | None, param: tuple[str, ...], engine: options.EngineOptions,
     interval: str | None, checkpoint: str | None, retries: int | None, retry_for: float,
-    metrics: str | None, as_json: bool, debug: bool,
+    metrics: str | None, as_json: bool
 ) -> None:  # fmt: skip
     """Merge a stream: one MERGE per micro-batch and table, each batch once.
 
@@ -72,8 +58,8 @@ def stream(
     from scdgen.run.stream import build_micro_batch, collect_options, open_stream
 
     every = parse_interval(interval) if interval else None
-    loaded = choose_feeds(load_specs(specs), feed)
-    measured = open_metrics(metrics, loaded)
+    loaded = choose_feeds(options.load_specs(specs), feed)
+    measured = options.open_metrics(metrics, loaded)
 
     def report(done: BatchResult) -> None:
         log.event("batch done", **done.as_object())
@@ -86,10 +72,10 @@ def stream(
     make_runner = partial(
         Runner, templates=engine.compiler.templates, retries=retries, metrics=measured, retry_for=retry_for
     )
-    batch = build_micro_batch(loaded, make_runner, checkpoint, parse_pairs(param, "--param"), report)
+    batch = build_micro_batch(loaded, make_runner, checkpoint, options.parse_pairs(param, "--param"), report)
     if engine.remote is None and "://" not in batch.checkpoint:
         batch.checkpoint = paths.spark_url(Path(batch.checkpoint))
-    with open_runner(loaded, engine, metrics=measured, files=None) as runner:
+    with options.open_runner(loaded, engine, metrics=measured, files=None) as runner:
         try:
             rows = open_stream(runner.spark, batch.fed, source, collect_options(batch.fed))
             targets = [step.spec.target for step in batch.steps]
@@ -142,6 +128,3 @@ def _catch_signals() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-COMMANDS = (stream,)

@@ -36,7 +36,7 @@ _GAP = "    "  # between the rows that are missing and those that are too many
 @json_option("table")
 @common_options
 def test(
-    files: tuple[str, ...], engine: str, text: str | None, xml: str | None, as_json: bool, debug: bool
+    files: tuple[str, ...], engine: str, text: str | None, xml: str | None, as_json: bool
 ) -> None:  # fmt: skip
     """Play the cases of specs, each with rows in and rows out; exit 1 if one fails.
 
@@ -190,6 +190,3 @@ def _as_result(played: Played) -> Result:
         shown = [rows] if played.missing or played.extra else []
         outcome = Outcome("failure", "case", played.message, "\n".join([played.message, *shown]))
     return Result(played.case.name, played.seconds, outcome)
-
-
-COMMANDS = (test,)

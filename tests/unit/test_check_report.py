@@ -64,8 +64,8 @@ def test_rows_are_hidden_in_results(
         raise DataError("a.t: no such table")
 
     runner = SimpleNamespace(check=ask, plan=ask, spark=None)
+    monkeypatch.setattr("scdgen.cli.options.open_runner", lambda *_, **__: contextlib.nullcontext(runner))
     for name in ("check", "plan"):
-        monkeypatch.setattr(f"scdgen.cli.{name}.open_runner", lambda *_, **__: contextlib.nullcontext(runner))
         with pytest.raises(SystemExit):
             main([name, str(tmp_path / "a.yml"), *values])
     assert asked == [limit, limit]

@@ -201,7 +201,7 @@ def test_spark_reads_the_rest(folder: Path, given: tuple[str, ...], monkeypatch:
     monkeypatch.setattr("scdgen.engine.session.local_session", start)
     monkeypatch.setattr("scdgen.engine.session.remote_session", start)
     printed: list[str] = []
-    monkeypatch.setattr("scdgen.cli.log.error", lambda line, *_: printed.append(line))
+    monkeypatch.setattr("scdgen.cli.log.error", lambda line, **_: printed.append(line))
     if not given:
         monkeypatch.setitem(sys.modules, "deltalake", None)  # not installed
     with pytest.raises(SystemExit):

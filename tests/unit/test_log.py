@@ -49,7 +49,7 @@ def test_a_command_prints_text(capsys: pytest.CaptureFixture[str]) -> None:
     """Events are not shown, and --quiet leaves out progress alone."""
     for quiet in (False, True):
         with log.printed():
-            log.set_quiet(quiet)
+            log.chosen.update(quiet=quiet)
             append()
             log.step("1 of 2: a.csv")
             log.note("one\x1b[0m", "two")
@@ -59,12 +59,11 @@ def test_a_command_prints_text(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
     with log.printed():
-        log.choose("json")
-        log.set_quiet(True)
+        log.chosen.update(json=True, quiet=True)
         append()
         log.step("1 of 2: a.csv")
         log.note("one", "two")
-        log.error("a.yml: is gone", 2)
+        log.error("a.yml: is gone", status=2)
         log.error("a.yml: is gone", target="crm.t")
     shown = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert shown[0].pop("at") and shown[0]["event"] == "metrics" and shown[0]["target"] == "crm.t"
@@ -81,6 +80,6 @@ def test_a_command_leaves_the_logger_as_it_was() -> None:
     logger = logging.getLogger("scdgen")
     before = (logger.level, logger.propagate, list(logger.handlers))
     with pytest.raises(DataError), log.printed():
-        log.choose("json")
+        log.chosen.update(json=True)
         raise DataError("crm.t: is wrong; fix it")
     assert (logger.level, logger.propagate, list(logger.handlers)) == before

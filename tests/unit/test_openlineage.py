@@ -357,7 +357,7 @@ def test_values_of_rows_are_hidden_where_others_read_them(
             raise DataError(HELD, values=[SAMPLE])
 
     runner = SimpleNamespace(run_id="r1", spark=None, run=run)
-    monkeypatch.setattr("scdgen.cli.run.open_runner", lambda *_, **__: contextlib.nullcontext(runner))
+    monkeypatch.setattr("scdgen.cli.options.open_runner", lambda *_, **__: contextlib.nullcontext(runner))
     for log in ([], ["--log-format", "json"]):
         values = ["--values", *given] if given else []
         with pytest.raises(SystemExit):
@@ -388,8 +388,8 @@ def test_command_sends_events_of_each_run(monkeypatch: pytest.MonkeyPatch, capsy
             raise DataError("2.csv:2: id is not a number")
 
     runner = SimpleNamespace(run_id="r1", spark=None, run=run)
-    monkeypatch.setattr("scdgen.cli.run.open_runner", lambda *_, **__: contextlib.nullcontext(runner))
-    monkeypatch.setattr("scdgen.cli.run.open_source", opened)
+    monkeypatch.setattr("scdgen.cli.options.open_runner", lambda *_, **__: contextlib.nullcontext(runner))
+    monkeypatch.setattr("scdgen.cli.options.open_source", opened)
     monkeypatch.setenv("SCDGEN_RUN_OPENLINEAGE", "events.jsonl")
     for words in (["a.yml", "b.yml", "c.yml"], ["c.yml", "--source", "*.csv"]):
         with pytest.raises(SystemExit) as stopped:

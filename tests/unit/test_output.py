@@ -103,14 +103,14 @@ def test_progress_moves_while_spark_starts(quiet: bool) -> None:
 import logging, time
 from scdgen.cli import log, output
 from scdgen.engine.session import _quiet_start
-log.set_quiet({quiet})
+log.chosen.update(quiet={quiet})
 noise = []
 with log.printed(), output.progress("starting Spark"), _quiet_start(noise):
     logging.getLogger("scdgen.run").debug("", extra=dict(step="merge"))
     time.sleep(0.7)
 assert noise == [""], noise
 with log.printed():
-    log.set_quiet({quiet})
+    log.chosen.update(quiet={quiet})
     output.print_hint(f"{{log.elapsed():.0f}} s in all")
 """
     env = {**os.environ, "TERM": "xterm"}

@@ -73,7 +73,7 @@ def test_credentials_in_a_path_are_hidden(path: str, capsys: pytest.CaptureFixtu
     assert _name_path(path) == ("s3a://bucket", "x.csv")
     assert "SEC" not in line_and_status(OSError(2, "gone", path))[0]
     with log.printed():
-        log.choose("json")
+        log.chosen.update(json=True)
         log.event("run begins", source=path)
     assert json.loads(capsys.readouterr().err)["source"] == "s3a://***@bucket/x.csv"
 
