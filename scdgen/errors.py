@@ -1,7 +1,4 @@
-"""The errors that users see, each with an exit status.
-
-All share one base class; the command line turns it into lines on stderr and an exit status in one place.
-"""
+"""The errors that users see; the command line turns them into lines on stderr and an exit status in one place."""
 
 from __future__ import annotations
 
@@ -143,9 +140,7 @@ class DataError(ScdgenError):
         **parts: Any,
     ):  # fmt: skip
         """Describe an error; ``parts`` are those of :class:`ScdgenError`."""
-        self.rule = rule
-        self.count = count
-        self.sample = sample
+        self.rule, self.count, self.sample = rule, count, sample
         super().__init__(message, **parts)
 
 
@@ -157,8 +152,6 @@ class UsageError(ScdgenError):
 
 class EngineError(ScdgenError):
     """Spark, Delta, Java or the file system failed."""
-
-    exit_status = 3
 
 
 def line_and_status(error: Exception, kept: bool = False) -> tuple[str, int]:
@@ -177,8 +170,7 @@ def line_and_status(error: Exception, kept: bool = False) -> tuple[str, int]:
         what = f"the system's encoding, {error.encoding}, has no {error.object[error.start : error.end]!a}"
         return f"scdgen: {what}; set the variable PYTHONUTF8 to 1", EngineError.exit_status
     text = "…" if hidden else (str(error).splitlines() or ["no reason given"])[0]
-    line = printable(f"scdgen: {type(error).__name__}: {text}; {DEBUG}")
-    return line, EngineError.exit_status
+    return printable(f"scdgen: {type(error).__name__}: {text}; {DEBUG}"), EngineError.exit_status
 
 
 def line_without_fix(error: ScdgenError) -> str:
@@ -241,22 +233,13 @@ def of_system(error: OSError, place: object = None) -> str:
     >>> of_system(OSError(errno.ENOSPC, "No space left on device", "out/merge.sql"))
     'out/merge.sql: no space is left on the disk; free some and run again'
     """
-    what, way_out = _explain_system(error)
-    return f"{place or error.filename or 'the output'}: {what}; {way_out}"
+    _, fix = _SYSTEM.get(error.errno or 0, ("", DEBUG))
+    return f"{place or error.filename or 'the output'}: {cause_of_system(error)}; {fix}"
 
 
 def cause_of_system(error: OSError) -> str:
-    """Describe the cause of a system error alone.
-
-    >>> cause_of_system(OSError(errno.ENOSPC, "No space left on device", "out/merge.sql"))
-    'no space is left on the disk'
-    """
-    return _explain_system(error)[0]
-
-
-def _explain_system(error: OSError) -> tuple[str, str]:
-    """The cause and the fix."""
-    return _SYSTEM.get(error.errno or 0, (error.strerror or str(error), DEBUG))
+    """Describe the cause of a system error alone."""
+    return _SYSTEM.get(error.errno or 0, (error.strerror or str(error), ""))[0]
 
 
 def nearest(word: str, names: Iterable[str]) -> str:
@@ -299,47 +282,36 @@ def _is_cut(name: str, word: str) -> bool:
     return len(words) > 1 and word.lower() in words
 
 
-def describe_one_name(name: str) -> str | None:
-    """Describe the header of a CSV that is a single name, if an option would make several of it.
-
-    >>> describe_one_name("id;name")
-    "the header is a single name, 'id;name'; ';' looks like the separator"
-    >>> describe_one_name("# list of zones")
-    "the header is a single name, '# list of zones'; '#' looks like the start of a comment"
-    >>> describe_one_name("id")
-    """
-    option, character = _find_option(name)
-    what = {"sep": "the separator", "comment": "the start of a comment"}.get(option)
-    return what and f"the header is a single name, {quoted(name)}; '{character}' looks like {what}"
-
-
 def set_for_one_name(name: str) -> str | None:
-    """The description of :func:`describe_one_name`, and the option of a spec.
+    """Describe the header of a CSV that is a single name, if an option of the spec would make several of it.
 
     >>> set_for_one_name("id;name")
     "the header is a single name, 'id;name'; ';' looks like the separator; set it in source.options.sep"
+    >>> set_for_one_name("id")
     """
-    described = describe_one_name(name)
-    return described and f"{described}; set it in source.options.{_find_option(name)[0]}"
+    described, option, _ = _describe_one_name(name)
+    return f"{described}; set it in source.options.{option}" if option else None
 
 
 def ask_for_option(name: str) -> str | None:
-    """The description of :func:`describe_one_name`, and the option of a command.
+    """Describe such a header with the option of a command.
 
     >>> ask_for_option("id;name")
     "the header is a single name, 'id;name'; ';' looks like the separator; give --source-option sep=';'"
     """
-    described, (option, character) = describe_one_name(name), _find_option(name)
+    described, option, character = _describe_one_name(name)
     more = " and, if no other line has the names, --source-option header=false" if option == "comment" else ""
-    return described and f"{described}; give --source-option {option}='{character}'{more}"
+    return f"{described}; give --source-option {option}='{character}'{more}" if option else None
 
 
-def _find_option(name: str) -> tuple[str, str]:
-    """The option that cuts or drops a header of one name, and its character; empty texts if none does."""
-    if re.match(r"#[^;|\t^~,]*$", name) and (name[1:2].isspace() or "#" not in name[1:]):
-        return "comment", "#"
+def _describe_one_name(name: str) -> tuple[str, str, str]:
+    """The description, the option that cuts or drops such a header, and its character; no option if none does."""
     found = re.search(r"[;,|\t^~#]", name)
-    return ("sep", found[0].replace("\t", "\\t")) if found else ("", "")
+    option, what = "sep" if found else "", "the separator"
+    if re.match(r"#[^;|\t^~,]*$", name) and (name[1:2].isspace() or "#" not in name[1:]):
+        option, what = "comment", "the start of a comment"
+    character = found[0].replace("\t", "\\t") if found else ""
+    return f"the header is a single name, {quoted(name)}; '{character}' looks like {what}", option, character
 
 
 def quoted(text: str, width: int = 60) -> str:

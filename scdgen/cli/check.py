@@ -100,9 +100,8 @@ def format_reports(reports: Sequence[Report]) -> str:
     rows = [row for report in reports for result in report.results for row in _format_rows(report.target, result)]
     if not rows:
         return ""
-    styles = {2: lambda result: "green" if result == "ok" else "bold red"}
     width = 4 if any(row[3] for row in rows) else 3
-    drawn = output.format_table(("target", "check", "result", "sample")[:width], [row[:width] for row in rows], styles)
+    drawn = output.format_table(("target", "check", "result", "sample")[:width], [row[:width] for row in rows])
     found = {result.name: result.hint for report in reports for result in report.failed if result.hint}
     hints = [f"{name}: {hint}" for name, hint in found.items()]
     return "\n".join([drawn, *(["", *hints] if hints else [])])
@@ -110,7 +109,8 @@ def format_reports(reports: Sequence[Report]) -> str:
 
 def _format_rows(target: str, result: CheckResult) -> list[tuple[str, str, str, str]]:
     sample = [output.format_json(row) for row in result.sample]
-    first = (target, result.name, _describe_result(result), sample[0] if sample else "")
+    found = output.styled(_describe_result(result), "bold red" if result.failures else "green")
+    first = (target, result.name, found, sample[0] if sample else "")
     return [first, *(("", "", "", row) for row in sample[1:])]
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scdgen.cli import output
-from scdgen.cli.options import EngineOptions, engine_options, limit_option, load_specs, open_tables, specs_argument
+from scdgen.cli import options, output
 from scdgen.cli.show import flag_of, key_and_times, parse_keys
 from scdgen.errors import UsageError
 from scdgen.escape import escape_control
@@ -19,27 +18,21 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@specs_argument
-@engine_options
+@options.specs_argument
+@options.engine_options
 @click.option("--from", "from_time", metavar="TIME", help="The first time.")
 @click.option("--to", "to_time", metavar="TIME", help="The second time.  [default: the open versions]")
 @click.option("--run", "run_id", metavar="ID", help="Show what this run changed; `scdgen history` lists runs.")
 @click.option("--known-from", metavar="TIME", help="Compare what was recorded at this time.")
 @click.option("--known-to", metavar="TIME", help="The second such time.  [default: now]")
 @click.option("--key", multiple=True, metavar="K=V", help="Only this key; once per key column.")
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["table", "csv", "json"]),
-    default="table",
-    show_default=True,
-    help="json: one object, with counts.",
-)
-@limit_option(1000, "Maximum changes to list; 0 for all.")
+@click.option("--format", "kind", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
+              help="json: one object, with counts.")  # fmt: skip
+@options.limit_option(1000, "Maximum changes to list; 0 for all.")
 def diff(
     specs: tuple[str, ...], from_time: str | None, to_time: str | None, run_id: str | None,
     known_from: str | None, known_to: str | None, key: tuple[str, ...],
-    kind: str, limit: int, engine: EngineOptions
+    kind: str, limit: int, engine: options.EngineOptions
 ) -> None:  # fmt: skip
     """Show what changed between two times, by a run, or in what was recorded.
 
@@ -50,13 +43,13 @@ def diff(
     """
     from scdgen.run.diff import DiffFilter, read_diff
 
-    loaded = load_specs(specs)
+    loaded = options.load_specs(specs)
     if len(loaded) != 1:
         raise UsageError(f"diff compares one table, and {len(loaded)} specs are given; give one spec")
     (spec,) = loaded
     wanted = DiffFilter(from_time, to_time, run_id, parse_keys(key), known_from, known_to)
     engine.compiler.render_query(wanted.query(spec))  # refuses invalid options before Spark starts
-    with open_tables(loaded, engine) as read:
+    with options.open_tables(loaded, engine) as read:
         found = read(spec, partial(read_diff, spec=spec, wanted=wanted, limit=limit))
     if kind == "csv" and (found.from_time, found.to_time) != (from_time, to_time):  # a word such as yesterday
         output.echo(f"{found.target}: {_describe_sides(found)}", err=True)
@@ -68,11 +61,6 @@ def diff(
         )
 
 
-def describe_diff(found: DiffResult) -> str:
-    """Describe the compared sides and the counts of changes in one line."""
-    return f"{found.target}, {_describe_sides(found)}: {_describe_counts(found)}"
-
-
 def _describe_sides(found: DiffResult) -> str:
     if found.versions is not None:
         return f"run {found.run_id}, version {found.versions[0]} to {found.versions[1]}"
@@ -81,25 +69,25 @@ def _describe_sides(found: DiffResult) -> str:
     return f"since {found.from_time}" if found.to_time is None else f"{found.from_time} to {found.to_time}"
 
 
-def _describe_counts(found: DiffResult) -> str:
-    return ", ".join(f"{count} {word}" for word, count in found.counts.items())
-
-
 def format_diff(found: DiffResult, spec: Spec, kind: str) -> str:
     """Format the changes as ``table``, ``csv`` or ``json``."""
     if kind == "json":
         return output.format_json(as_object(found))
     if kind == "csv":
         return _format_csv(found)
-    return "\n".join([escape_control(describe_diff(found)), *(["", _format_table(found, spec)] if found.rows else [])])
+    counts = ", ".join(f"{count} {word}" for word, count in found.counts.items())
+    title = escape_control(f"{found.target}, {_describe_sides(found)}: {counts}")
+    return "\n".join([title, *(["", _format_table(found, spec)] if found.rows else [])])
 
 
 def _format_table(found: DiffResult, spec: Spec) -> str:
     columns = ["change", *found.columns, *([] if found.by_version else ["since"])]
-    rows = [[row.change, *output.compare_cells(row), *([] if found.by_version else [row.since])] for row in found.rows]
+    rows = [
+        [output.style_word(row.change), *output.compare_cells(row), *([] if found.by_version else [row.since])]
+        for row in found.rows
+    ]
     values = [place for place, name in enumerate(found.columns, 1) if name not in key_and_times(spec)]
-    styles = {0: output.style_word, **dict.fromkeys(range(1, len(found.columns) + 1), output.style_changed)}
-    return output.format_table(columns, rows, styles, {*range(len(columns))} - {*values}, flag_of(spec))
+    return output.format_table(columns, rows, {*range(len(columns))} - {*values}, flag_of(spec))
 
 
 def _format_csv(found: DiffResult) -> str:

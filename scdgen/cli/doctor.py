@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import click
 
-from scdgen.cli import output
-from scdgen.cli.options import EngineOptions, common_options, parse_pairs, session_options
+from scdgen.cli import options, output
 from scdgen.errors import EngineError
 
 
 @click.command()
 @click.option("--spark", is_flag=True, help="Also start Spark, which downloads missing JARs, and write a Delta table.")
-@session_options
-@common_options
-def doctor(spark: bool, engine: EngineOptions) -> None:
+@options.session_options
+@options.common_options
+def doctor(spark: bool, engine: options.EngineOptions) -> None:
     """Check Python, Java, Spark, Delta and the warehouse; exit 3 if one fails.
 
     With --remote, check the server instead of Java and Delta's JARs.
@@ -25,7 +24,7 @@ def doctor(spark: bool, engine: EngineOptions) -> None:
     """
     from scdgen.engine import doctor as checks
 
-    conf = parse_pairs(engine.conf, "--conf")
+    conf = options.parse_pairs(engine.conf, "--conf")
     failed = False
 
     def report(found: checks.Finding) -> None:

@@ -12,9 +12,8 @@ from pathlib import Path
 import click
 
 from scdgen import paths
-from scdgen.cli import log
+from scdgen.cli import log, options
 from scdgen.cli.config import describe_file_options, is_typed
-from scdgen.cli.options import chosen_targets, find_specs, load_specs, load_written, specs_argument, templates_option
 from scdgen.cli.output import code, echo, paint, print_hint, say
 from scdgen.compile.compile import render_feeds
 from scdgen.compile.queries import check_script
@@ -58,15 +57,15 @@ _INTRODUCTIONS = {
 
 
 @click.command()
-@specs_argument
-@templates_option
+@options.specs_argument
+@options.templates_option
 def validate(specs: tuple[str, ...], compiler: Compiler) -> None:
     """Report all errors of the specs at once. Needs no Spark.
 
     \b
     Example:  scdgen validate specs
     """
-    problems, found = list[Problem](), find_specs(specs)
+    problems, found = list[Problem](), options.find_specs(specs)
     for spec in _load_right(specs, found, problems):
         try:
             render_feeds(spec, compiler)
@@ -88,20 +87,20 @@ def _note(error: SpecError, problems: list[Problem]) -> None:
 def _load_right(given: Sequence[str], found: Sequence[Path], problems: list[Problem]) -> list[Spec]:
     """Load the specs that have no mistakes, and add those of the others."""
     try:
-        return load_specs(given)
+        return options.load_specs(given)
     except SpecError as error:
         _note(error, problems)
         wrong = {problem.file for problem in problems}
         right = [path for path in found if str(path) not in wrong]
     try:
-        return load_specs(right)
+        return options.load_specs(right)
     except SpecError:  # one may need another
         return []
 
 
 @click.command()
-@specs_argument
-@templates_option
+@options.specs_argument
+@options.templates_option
 @click.option("--out", default="generated", show_default=True, metavar="DIR", help="The output folder.")
 @click.option(
     "--format",
@@ -127,8 +126,8 @@ def generate(
                scdgen generate --diff specs       before running a changed spec
                scdgen generate --target dev --target prod specs      to DIR/dev and DIR/prod
     """
-    dry, found = check or diff, find_specs(specs)
-    loaded = load_written(found)
+    dry, found = check or diff, options.find_specs(specs)
+    loaded = options.load_written(found)
     targets = _choose_targets(Path(out), loaded, dry)
     _note_options(dry, targets)
     roots = {name: in_target(loaded, name) for name in targets}
@@ -139,12 +138,12 @@ def generate(
     is_whole = any(map(os.path.isdir, specs)) and not below
     # Update those that exist with every format: an outdated one would look right.
     asked = {kind, PLAN} if plan else {kind}
-    options = [*(["--plan"] if plan else []), *(["--out", out] if out != "generated" else [])]
+    more = [*(["--plan"] if plan else []), *(["--out", out] if out != "generated" else [])]
     changed, foreign, commands = 0, list[Path](), []
     for name, placed in roots.items():
         differ, known = _generate(placed, Path(out), Path(out, name or ""), compiler, asked, dry, diff)
         changed += differ
-        commands += [[*(["--target", name] if name else []), *specs, *options]] if differ else []
+        commands += [[*(["--target", name] if name else []), *specs, *more]] if differ else []
         if dry:
             others = [] if name else [path.name for path in _list_folders(Path(out)) if path.name in roots]
             foreign += _list_foreign(Path(out, name or ""), known, is_whole, others)
@@ -158,7 +157,7 @@ def generate(
 
 def _note_options(dry: bool, targets: Sequence[str | None] = ()) -> None:
     """Say what a file, and not the command line, decides about a comparison; also with a quiet = true of the file."""
-    chosen = chosen_targets()
+    chosen = options.chosen_targets()
     others = bool(dry and chosen and targets) and tuple(targets) != chosen
     compared = f"compared, for they have a folder: {', '.join(name or 'the names as written' for name in targets)}"
     notes = [describe_file_options("target" if others else ""), compared if others else ""] if dry else []
@@ -168,7 +167,7 @@ def _note_options(dry: bool, targets: Sequence[str | None] = ()) -> None:
 
 def _choose_targets(out: Path, loaded: Sequence[Spec], dry: bool) -> Sequence[str | None]:
     """Return the targets to generate, ``None`` for the names as written; by default, compare all that have a folder."""
-    chosen = chosen_targets()
+    chosen = options.chosen_targets()
     if not dry or is_typed("target"):
         return chosen or (None,)
     folders = [path.name for path in _list_folders(out)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from scdgen.cli.options import load_specs, specs_argument
+from scdgen.cli import options
 from scdgen.cli.output import format_json
 from scdgen.escape import escape_control
 from scdgen.model.graph import Read, Step, full_name, steps
@@ -14,7 +14,7 @@ from scdgen.sql import split_name
 
 
 @click.command()
-@specs_argument
+@options.specs_argument
 @click.option("--format", "kind", type=click.Choice(["text", "json"]), default="text", show_default=True,
               help="json: one object per line.")  # fmt: skip
 @click.option("--infer", is_flag=True, help="The order of `run --infer`, which also reads facts.")
@@ -25,18 +25,18 @@ def graph(specs: tuple[str, ...], kind: str, infer: bool) -> None:
     Examples:  scdgen graph specs
                scdgen graph specs --format json
     """
-    write = {"text": format_graph, "json": list_graph}[kind]
-    click.echo(write(steps(load_specs(specs), infer)))
+    write = format_graph if kind == "text" else list_graph
+    click.echo(write(steps(options.load_specs(specs), infer)))
 
 
 def format_graph(steps: Sequence[Step]) -> str:
     """Format a line per table, in the order of a run: the table, its spec, and what it reads."""
-    origins = [escape_control(step.spec.origin) for step in steps]
-    widths = [max(map(len, column)) for column in (_list_targets(steps), origins)]
+    names = [(step.spec.target, escape_control(step.spec.origin)) for step in steps]
+    widths = [max(map(len, column)) for column in zip(*names, strict=True)]
     lines = []
-    for step, origin in zip(steps, origins, strict=True):
+    for step, (target, origin) in zip(steps, names, strict=True):
         listed = ", ".join(_describe_read(step, read) for read in step.reads) or "no table"
-        lines.append(f"{step.spec.target.ljust(widths[0])}  {origin.ljust(widths[1])}  reads {listed}")
+        lines.append(f"{target.ljust(widths[0])}  {origin.ljust(widths[1])}  reads {listed}")
     return "\n".join(lines)
 
 
@@ -58,23 +58,13 @@ def list_graph(steps: Sequence[Step]) -> str:
     )
 
 
-def _list_targets(steps: Sequence[Step]) -> list[str]:
-    return [step.spec.target for step in steps]
-
-
-def _is_view(read: Read) -> bool:
-    return read.writer is not None and full_name(read.writer.target_parts)[-2:] != full_name(split_name(read.name))[-2:]
-
-
 def _describe_read(step: Step, read: Read) -> str:
-    shown, notes = read.name, []
+    shown, notes = read.name, [f"feed {read.feed}"] if read.feed else []
+    owner = "" if read.writer is None else "itself" if read.writer is step.spec else read.writer.target
     if read.writer is None:
-        notes.append("external")
+        notes.insert(0, "external")
+    elif full_name(read.writer.target_parts)[-2:] != full_name(split_name(read.name))[-2:]:
+        notes.insert(0, f"view of {owner}")
     else:
-        owner = "itself" if read.writer is step.spec else read.writer.target
-        if _is_view(read):
-            notes.append(f"view of {owner}")
-        else:
-            shown = owner
-    notes += [f"feed {read.feed}"] if read.feed else []
+        shown = owner
     return f"{shown} ({', '.join(notes)})" if notes else shown

@@ -56,6 +56,7 @@ def init(
                scdgen init --auto-cdc pipeline.py --name main.crm.users
     """
     from scdgen.init.draft import Given, parse_columns, split_columns
+    from scdgen.init.feeds import draft_from_data
     from scdgen.sql.dates import check_pattern
 
     # Refuse options that do not go together before a file is read or Spark starts.
@@ -87,22 +88,15 @@ def init(
     given = parse_columns(columns)
     csv = options.parse_source_options(source_option, [path], "--from")
 
-    def draft_data(sample: Sample) -> Draft:
-        from scdgen.init.feeds import draft_from_data
-
-        listed = split_columns(keys or "")
-        return draft_from_data(sample, target, pattern or "scd2", feed, listed, given, date_format, effective_at)
-
     # With --dbt and --auto-cdc, data can give the types that these do not have.
     sample = _read_data(path, table, engine, csv) if path or table else None
-    draft: Draft
-    if auto_cdc is not None:
-        draft = _read_auto_cdc(Path(auto_cdc), name, target, Given(given, sample.types() if sample else {}))
-    elif dbt is None:
-        assert sample is not None
-        draft = draft_data(sample)
+    if dbt is not None or auto_cdc is not None:
+        known = Given(given, sample.types() if sample else {})
+        draft = _draft_from_project(dbt, Path(auto_cdc or ""), name, target, known)
     else:
-        draft = _read_dbt(dbt, name, target, Given(given, sample.types() if sample else {}))
+        assert sample is not None
+        listed = split_columns(keys or "")
+        draft = draft_from_data(sample, target, pattern or "scd2", feed, listed, given, date_format, effective_at)
     # The draft may go to stdout, so remarks go to stderr.
     for line in draft.warnings:
         output.echo(f"{auto_cdc or path or table}: check: {line}", err=True)
@@ -154,20 +148,17 @@ def _require_table_name(name: str, option: str) -> None:
         raise UsageError(str(error), option=option) from error
 
 
-def _read_dbt(dbt: str, name: str | None, target: str | None, given: Given) -> Draft:
+def _draft_from_project(dbt: str | None, flows: Path, name: str | None, target: str | None, given: Given) -> Draft:
+    """Draft from a dbt snapshot, or from the flows into one table, and name on stderr what is not mapped."""
+    from scdgen.init.auto_cdc import draft_from_auto_cdc
     from scdgen.init.dbt import draft_from_dbt, find_manifest
 
-    path = find_manifest(Path(dbt))
-    return draft_from_dbt(path, read_text(path), name, target, given)
-
-
-def _read_auto_cdc(path: Path, name: str | None, target: str | None, given: Given) -> Draft:
-    """Draft from the flows into one table, and name on stderr what is not mapped."""
-    from scdgen.init.auto_cdc import draft_from_auto_cdc
-
-    draft = draft_from_auto_cdc(path, read_text(path), name, target, given)
+    if dbt is not None:
+        path = find_manifest(Path(dbt))
+        return draft_from_dbt(path, read_text(path), name, target, given)
+    draft = draft_from_auto_cdc(flows, read_text(flows), name, target, given)
     for line in draft.left_out:
-        output.echo(f"{path}: not mapped: {line}", err=True)
+        output.echo(f"{flows}: not mapped: {line}", err=True)
     return draft
 
 

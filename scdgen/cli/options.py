@@ -20,7 +20,7 @@ from click.shell_completion import CompletionItem
 from scdgen import sql
 from scdgen.cli import log
 from scdgen.compile.render import Compiler
-from scdgen.errors import ScdgenError, SpecError, UsageError, choose_values, line_and_status
+from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, choose_values, line_and_status
 from scdgen.files import errors as files_errors
 from scdgen.files.dialect import check_options
 from scdgen.files.find import FORMATS, PACKED, Match, find_matches, is_pattern

@@ -8,10 +8,10 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,9 +20,11 @@ from scdgen.escape import escape_control, escape_json
 from scdgen.url import hide_secrets
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
+    from rich.table import Table
 
     from scdgen.facts.plan import Counts
+    from scdgen.run.results import DiffRow, PlanRow
     from scdgen.run.stream import BatchResult
 
 
@@ -84,60 +86,40 @@ def format_json(value: object) -> str:
     return escape_json(json.dumps(value, default=format_value, ensure_ascii=False))
 
 
-def _choose_style(value: object) -> str:
-    return "dim" if value is None else ""
+class Styled(str):
+    """The text of a cell, with the style in which a terminal shows it."""
+
+    style = ""
 
 
-class Compared(Protocol):
-    """A row with its values before and after, and the names of the columns that differ."""
-
-    @property
-    def old(self) -> Mapping[str, Any] | None:
-        """The values before; ``None`` for a new row."""
-
-    @property
-    def new(self) -> Mapping[str, Any] | None:
-        """The values after; ``None`` for a removed row."""
-
-    @property
-    def changed(self) -> Sequence[str]:
-        """The columns whose values differ."""
+def styled(text: str, style: str) -> Styled:
+    """Give a cell a style of rich."""
+    cell = Styled(text)
+    cell.style = style
+    return cell
 
 
-class _Changed(str):
-    """A cell with two values."""
+def style_word(word: str) -> Styled:
+    """Give the word for a change its style, as the page of ``show`` has it."""
+    return styled(word, _COLORS.get(word, ""))
 
 
-def compare_cells(row: Compared) -> list[object]:
+def compare_cells(row: PlanRow | DiffRow) -> list[object]:
     """The values of a row; changed ones as ``old -> new``."""
     values, old = row.new or row.old or {}, row.old or {}
     return [
-        _Changed(f"{format_value(old[name])} -> {format_value(value)}") if name in row.changed else value
+        styled(f"{format_value(old[name])} -> {format_value(value)}", "bold yellow") if name in row.changed else value
         for name, value in values.items()
     ]
-
-
-def style_changed(value: object) -> str:
-    """Choose the style of a cell of :func:`compare_cells`, or of the word for a change."""
-    return "bold yellow" if isinstance(value, _Changed) else _choose_style(value)
-
-
-def style_word(value: object) -> str:
-    """Choose the style of the word for a change, as the page of ``show`` has it."""
-    return _COLORS.get(str(value), "")
-
-
-Styles = Mapping[int, Callable[[object], str]]
 
 
 def format_table(
     columns: Sequence[str],
     rows: Sequence[Sequence[object]],
-    styles: Styles | None = None,
     whole: Collection[int] = (),
     implied: str | None = None,
 ) -> str:
-    """Format rows as aligned text; on a terminal with a frame, and with ``styles``: column index -> value -> style.
+    """Format rows as aligned text; on a terminal with a frame, and with the styles of :class:`Styled` cells.
 
     Cells of the columns with the indexes ``whole`` are not wrapped. A terminal leaves out the column ``implied``, which
     follows from others, and the clock of ``whole`` columns if it is midnight in all rows. If it is too narrow, there is
@@ -150,19 +132,18 @@ def format_table(
         lines.insert(1, "  ".join("-" * width for width in widths))
         return "\n".join(line.rstrip() for line in lines)
     kept = [place for place, name in enumerate(columns) if name != implied]
-    return _render_for_terminal(
-        _draw_table(
-            [columns[place] for place in kept],
-            [[row[place] for place in kept] for row in rows],
-            {new: (styles or {}).get(old, _choose_style) for new, old in enumerate(kept)},
-            {new for new, old in enumerate(kept) if old in whole},
-        )
+    drawn = _draw_table(
+        [columns[place] for place in kept],
+        [[row[place] for place in kept] for row in rows],
+        {new for new, old in enumerate(kept) if old in whole},
     )
+    console = _open_console()
+    with console.capture() as captured:
+        console.print(drawn)
+    return captured.get().rstrip("\n")
 
 
-def _draw_table(
-    columns: Sequence[str], rows: Sequence[Sequence[object]], styles: Styles, whole: Collection[int]
-) -> RenderableType:
+def _draw_table(columns: Sequence[str], rows: Sequence[Sequence[object]], whole: Collection[int]) -> Table:
     """Draw a table in a frame, or if the terminal is too narrow for it, each row as lines of a column and its value."""
     from rich import box
     from rich.cells import cell_len
@@ -176,7 +157,7 @@ def _draw_table(
         [
             Text(
                 escape_control(format_value(value).replace(midnight if place in whole else "", "")),
-                style=styles[place](value),
+                style=value.style if isinstance(value, Styled) else "dim" if value is None else "",
             )
             for place, value in enumerate(row)
         ]
@@ -211,15 +192,8 @@ def _draw_table(
     return drawn
 
 
-def _render_for_terminal(drawn: RenderableType) -> str:
-    """Render with rich, in the colors that this terminal supports; without colors if NO_COLOR is set."""
-    console = _open_console()
-    with console.capture() as captured:
-        console.print(drawn)
-    return captured.get().rstrip("\n")
-
-
 def _open_console() -> Console:
+    """Open a console with the colors that this terminal supports; without colors if NO_COLOR is set."""
     from rich.console import Console
 
     return Console(color_system=None) if os.environ.get("NO_COLOR") else Console()

@@ -60,12 +60,8 @@ def plan(
     conditions = parse_limits(fail_on, loaded)
     first, *more = options.bind_inputs(loaded, source, param)
     if more:
-        raise UsageError(
-            f"matches {1 + len(more)} files, and what the later ones do depends on the runs before "
-            f"them; plan one, such as {first.source}",
-            option="--source",
-            value=source,
-        )
+        what = f"matches {1 + len(more)} files, and what the later ones do depends on the runs before them"
+        raise UsageError(what, fix=f"plan one, such as {first.source}", option="--source", value=source)
     csv = options.parse_source_options(source_option, [first.source])
     unused = options.check_headers(loaded[0], [first], csv)
     if out is not None:
@@ -130,14 +126,13 @@ def format_plan(plan: PlanResult, unused: Sequence[str] = (), spec: Spec | None 
     ]
     if plan.sample:
         columns = list(plan.sample[0].new or plan.sample[0].old or {})
-        rows = [[row.action, _describe_marks(row, plan.pattern), *output.compare_cells(row)] for row in plan.sample]
-        styles = {0: output.style_word, 1: output.style_word}
-        styles |= {place: output.style_changed for place in range(2, 2 + len(columns))}
-        whole = {place for place, name in enumerate(columns, 2) if spec and name in key_and_times(spec)}
-        lines += [
-            "",
-            output.format_table(["change", "note", *columns], rows, styles, whole, flag_of(spec) if spec else None),
+        rows = [
+            [output.style_word(row.action), _describe_marks(row, plan.pattern), *output.compare_cells(row)]
+            for row in plan.sample
         ]
+        whole = {place for place, name in enumerate(columns, 2) if spec and name in key_and_times(spec)}
+        implied = flag_of(spec) if spec else None
+        lines += ["", output.format_table(["change", "note", *columns], rows, whole, implied)]
         # Say how many rows of each action are not shown.
         shown = Counter(row.action for row in plan.sample)
         total = plan.counts.versions or plan.counts.keys
@@ -150,19 +145,18 @@ def _describe_more(plan: PlanResult) -> Iterator[str]:
     # A terminal shows no zeros.
     if plan.counts.keys.get("deleted") or ("deleted" in plan.counts.keys and not sys.stdout.isatty()):
         yield describe_deleted(plan.counts.keys["deleted"], plan.current_keys, plan.limit)
-    if plan.late:
-        yield f"{plan.late} {'version' if plan.pattern.keeps_history else 'row'}{'s' * (plan.late != 1)} late"
-    if plan.skipped:
-        yield f"{plan.skipped} row{'s' * (plan.skipped != 1)} of the source skipped"
-    for name, number in plan.rejected.items():
-        if number:
-            yield f"{number} row{'s' * (number != 1)} rejected by {name}"
+    counts = [
+        (plan.late, "version" if plan.pattern.keeps_history else "row", "late"),
+        (plan.skipped, "row", "of the source skipped"),
+        *((number, "row", f"rejected by {name}") for name, number in plan.rejected.items()),
+    ]
+    yield from (f"{number} {what}{'s' * (number != 1)} {how}" for number, what, how in counts if number)
 
 
-def _describe_marks(row: PlanRow, pattern: Pattern) -> str:
+def _describe_marks(row: PlanRow, pattern: Pattern) -> output.Styled:
     deletes = row.deletes and row.action != pattern.deleting_action
     marks = {"late": row.late, "deletes": deletes, WITHDRAWN: row.withdrawn}
-    return ", ".join(mark for mark, holds in marks.items() if holds)
+    return output.style_word(", ".join(mark for mark, holds in marks.items() if holds))
 
 
 def as_object(plan: PlanResult) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def run(
         # Before the first of several runs: of a plan, all is written or nothing is. A single one looks by itself.
         for spec in loaded if len(plans) > 1 else ():
             runner.require_fresh(spec, plans[spec.target])
-        merging = Merging(runner, csv, plans, events, infer, adopt, by_file, Shown(as_json, several), places)
+        merging = Merging(runner, csv, plans, events, infer, adopt, by_file, as_json, several, places)
         # Files stop at the first failure, because their order matters; tables go on that do not need a failed one.
         if by_file:
             begun = run_inputs(loaded[0], inputs, merging.merge)
@@ -107,7 +107,7 @@ def run(
             if outcome.error is not None and not several:
                 raise outcome.error
             outcomes.append(outcome)
-            merging.shown.show(outcome)
+            merging.show(outcome)
             if outcome.error is not None:
                 options.report_error(outcome.error, target=outcome.target)
     failures = [outcome.error for outcome in outcomes if outcome.error is not None]
@@ -130,9 +130,8 @@ def read_plan(
 
     if specs:
         raise UsageError(f"{specs[0]}: the plan names its specs; leave this out, or leave --plan out")
-    runs = SavedPlan.read(file).runs
-    place = f"--plan {file}"
-    # 1. What is given as well must be what was planned: a file may have it, whose target is that of the next plan.
+    runs, place = SavedPlan.read(file).runs, f"--plan {file}"
+    # What is given as well must be what was planned: a file may have it, whose target is that of the next plan.
     first, given = runs[0], options.parse_pairs(param, "--param")
     target = next(iter(options.chosen_targets()), None) if is_typed("target", or_variable=True) else None
     for option, value, planned in (
@@ -149,23 +148,18 @@ def read_plan(
             raise stale(place, f"the param '{name}' is not in the plan", "leave it out, or plan with it")
     for run in runs:
         run.require_params({name: value for name, value in given.items() if name in run.params})
-    # 2. Load the specs of the files.
-    for run in runs:
-        if not Path(run.origin).is_file():
-            raise stale(run.origin, "the spec of the plan is gone")
+    if gone := next((run.origin for run in runs if not Path(run.origin).is_file()), None):
+        raise stale(gone, "the spec of the plan is gone")
     loaded = in_target(options.load_written(run.origin for run in runs), first.environment or None)
-    found = {spec.target: spec for spec in loaded}
+    found, chosen = {spec.target: spec for spec in loaded}, list[Spec]()
     for run in runs:
         if run.target not in found:
             raise stale(run.origin, f"the target of the plan was {run.target}, and this spec has another one")
-    # 3. Choose their sources.
-    for run in runs:
         if run.feed and run.feed not in found[run.target].whole.sources:
             raise stale(run.origin, f"the feed '{run.feed}' of the plan is gone")
-    chosen = [found[run.target].for_feed(run.feed or None) for run in runs]
-    by_target = {run.target: run for run in runs}
-    params = {run.target: dict(run.params) for run in runs}
-    return chosen, by_target, [Input(first.source, params)], dict(first.source_options)
+        chosen.append(found[run.target].for_feed(run.feed or None))
+    inputs = [Input(first.source, {run.target: dict(run.params) for run in runs})]
+    return chosen, {run.target: run for run in runs}, inputs, dict(first.source_options)
 
 
 @dataclass(frozen=True)
@@ -192,22 +186,6 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """How outcomes are printed."""
-
-    as_json: bool
-    several: bool
-    """Whether the command has more runs than one."""
-
-    def show(self, outcome: Outcome) -> None:
-        """Print the outcome of a table or a file."""
-        if self.as_json:
-            click.echo(output.format_json(outcome.as_object() if self.several else outcome.counts))
-        elif outcome.counts is not None:
-            output.say(output.describe_run(outcome.target, outcome.counts), escape=False)
-
-
-@dataclass(frozen=True)
 class Merging:
     """Merges specs as the options of a command say."""
 
@@ -221,31 +199,37 @@ class Merging:
     adopt: bool
     by_file: bool
     """Whether each input is a run, so that each can be undone by itself."""
-    shown: Shown
+    as_json: bool
+    several: bool
+    """Whether the command has more runs than one."""
     places: Mapping[str, str]
     """Target -> its place among several, as in ``2 of 5: ``."""
+
+    def show(self, outcome: Outcome) -> None:
+        """Print the outcome of a table or a file."""
+        if self.as_json:
+            click.echo(output.format_json(outcome.as_object() if self.several else outcome.counts))
+        elif outcome.counts is not None:
+            output.say(output.describe_run(outcome.target, outcome.counts), escape=False)
 
     def merge(self, spec: Spec, given: Input) -> Counts:
         """Merge an input, each date of snapshots by a run that can be undone; return the counts of the last run."""
         planned, values = self.plans.get(spec.target), given.params[spec.target]
+        run_id = new_run_id() if self.by_file else str(self.runner.run_id)
         if not spec.needs_dates(planned.params if planned else values):
-            return self._merge(spec, given, values, self._new_id())
+            return self._merge(spec, given, values, run_id)
         with options.open_source(self.runner, spec, given.source, values, self.csv) as rows:
             runs = runs_of(spec, values, partial(self.runner.find_dates, spec, rows, values))
         if not runs:
             log.step(f"{spec.target} has seen every date of the source")
-            return self._merge(spec, given, values, self._new_id())
-        counts: Counts | None = None
+            return self._merge(spec, given, values, run_id)
+        counts: Counts = {}
         for number, (date, of_date) in enumerate(runs, 1):
-            if counts is not None:
-                self.shown.show(Outcome(spec.target, counts=counts))
+            if counts:
+                self.show(Outcome(spec.target, counts=counts))
             log.step(f"{number} of {len(runs)}: {spec.target}, {date}")
             counts = {"taken_at": date, **self._merge(spec, given, of_date, new_run_id())}
-        assert counts is not None
         return counts
-
-    def _new_id(self) -> str:
-        return new_run_id() if self.by_file else str(self.runner.run_id)
 
     def _merge(self, spec: Spec, given: Input, values: Mapping[str, object], run_id: str) -> Counts:
         named = {"feed": spec.feed} if spec.feed else {}
@@ -272,25 +256,21 @@ def run_steps(steps: Sequence[Step], run: Callable[[Spec], Counts]) -> Iterator[
     for step in steps:
         target = step.spec.target
         because = tuple(dict.fromkeys(cause for need in step.needs for cause in causes.get(need, ())))
-        # Skip a table that reads a failed one: it would merge old rows.
-        if because:
-            causes[target] = because
-            yield Outcome(target, because=because)
-            continue
         try:
-            outcome = Outcome(target, counts=run(step.spec))
+            # Skip a table that reads a failed one: it would merge old rows.
+            outcome = Outcome(target, because=because) if because else Outcome(target, counts=run(step.spec))
         except Exception as error:  # go on with the tables that do not depend on it
-            causes[target] = (target,)
             outcome = Outcome(target, error=error)
+        if outcome.counts is None:
+            causes[target] = because or (target,)
         yield outcome
 
 
 def skip_inputs(inputs: Sequence[Input], first: str, pattern: str | None) -> list[Input]:
     """The inputs from a file on; raises :class:`UsageError` if it is not among those that ``pattern`` matches."""
     if pattern is None:
-        raise UsageError(
-            "goes with a --source with *, whose files it continues; leave it out", option="--from", value=first
-        )
+        what = "goes with a --source with *, whose files it continues; leave it out"
+        raise UsageError(what, option="--from", value=first)
     names = [str(given.source) for given in inputs]
     if first not in names:
         raise UsageError(f"--source {pattern} does not match it{nearest(first, names)}", option="--from", value=first)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from scdgen.cli.options import common_options
+from scdgen.cli import options
 
 
 @click.command()
 @click.option("--defaults", is_flag=True, help="That of defaults.yml.")
-@common_options
+@options.common_options
 def schema(defaults: bool) -> None:
     """Print the JSON Schema of a spec, for editors.
 

@@ -95,9 +95,8 @@ def choose_kind(loaded: list[Spec], kind: str | None, html: str | None) -> str:
     if kind is not None and is_typed("kind"):
         raise UsageError(f"writes a page instead of printing; leave out --format {kind}", option="--html", value=html)
     if len(loaded) > 1:
-        raise UsageError(
-            f"a page shows one table, and {len(loaded)} specs are given; give one spec", option="--html", value=html
-        )
+        what = f"a page shows one table, and {len(loaded)} specs are given; give one spec"
+        raise UsageError(what, option="--html", value=html)
     return "html"
 
 
@@ -106,9 +105,8 @@ def parse_keys(given: tuple[str, ...]) -> dict[str, str]:
     keys = options.parse_pairs(given, "--key")
     if len(keys) < len(given):
         twice = next(name for name in keys if sum(item.startswith(f"{name}=") for item in given) > 1)
-        raise UsageError(
-            "is given twice; give one value, or leave it out to see every key", option="--key", value=twice
-        )
+        what = "is given twice; give one value, or leave it out to see every key"
+        raise UsageError(what, option="--key", value=twice)
     return keys
 
 

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 from scdgen import paths
-from scdgen.cli import junit, output
+from scdgen.cli import junit, options, output
 from scdgen.cli.junit import Outcome, Result, Suite
-from scdgen.cli.options import common_options, complete_path, json_option
 from scdgen.errors import UsageError
 from scdgen.escape import escape_control
 
@@ -26,15 +25,15 @@ _GAP = "    "  # between the rows that are missing and those that are too many
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="PATH...", shell_complete=complete_path)
+@click.argument("files", nargs=-1, required=True, metavar="PATH...", shell_complete=options.complete_path)
 @click.option(
     "--engine", type=click.Choice(["duckdb", "spark", "both"]), default="duckdb", show_default=True,
     help="DuckDB is fast and needs no Java.",
 )  # fmt: skip
 @click.option("-k", "--keyword", "text", metavar="TEXT", help="Only cases whose name or file contains TEXT.")
 @junit.junit_option
-@json_option("table")
-@common_options
+@options.json_option("table")
+@options.common_options
 def test(
     files: tuple[str, ...], engine: str, text: str | None, xml: str | None, as_json: bool
 ) -> None:  # fmt: skip
