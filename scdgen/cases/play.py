@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from scdgen import sql
 from scdgen.cases.block import Block, Row, format_block, parse_block
@@ -17,6 +17,10 @@ from scdgen.model.graph import find_written
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.stored.migrate import store_rows
+
+if TYPE_CHECKING:
+    from scdgen.duck.database import Merged
+    from scdgen.run.results import RunResult
 
 _COMPILER = Compiler()
 
@@ -36,26 +40,6 @@ class Given:
     """Their text; a column that it does not name is NULL."""
 
 
-class Outcome(Protocol):
-    """The counts of a run that an engine returns."""
-
-    @property
-    def inserted(self) -> int:
-        """Rows that the MERGE inserted."""
-
-    @property
-    def updated(self) -> int:
-        """Rows that it updated."""
-
-    @property
-    def deleted(self) -> int:
-        """Rows that it deleted."""
-
-    @property
-    def inferred(self) -> int | None:
-        """Members that the run inferred before."""
-
-
 class World(Protocol):
     """An engine, and the tables of one case on it."""
 
@@ -65,7 +49,7 @@ class World(Protocol):
     def store(self, spec: Spec, given: Given) -> None:
         """Make the target with rows, and compute the columns that they do not name."""
 
-    def run(self, spec: Spec, source: Given | None, params: Mapping[str, Any], infer: bool) -> Outcome:
+    def run(self, spec: Spec, source: Given | None, params: Mapping[str, Any], infer: bool) -> Merged | RunResult:
         """Merge rows, or what the spec's own source has, as one unit. Raises :class:`DataError` for a refusal."""
 
     def plan(self, spec: Spec, source: Given | None, params: Mapping[str, Any]) -> Mapping[str, int]:
@@ -99,10 +83,7 @@ class Difference(Exception):  # noqa: N818 - the result of a comparison
 
 
 def play(case: Case, world: World, repeat: Repeat = "every", checks: Checks = "every") -> None:
-    """Play a case.
-
-    Raises :class:`Difference` for the first thing that is not as it says.
-    """
+    """Play a case. Raises :class:`Difference` for the first thing that is not as it says."""
     table = _Table(case, world)
     # Find the last batch that loads rows, which `repeat` and `checks` may ask for.
     last = max((number for number, batch in enumerate(case.batches, 1) if batch.error is None), default=0)
@@ -120,9 +101,8 @@ def play(case: Case, world: World, repeat: Repeat = "every", checks: Checks = "e
     if case.table is not None:
         table.expect("in the end", case.table)
     # Create the lookups only now, because they read the facts.
-    if table.spec.lookups and (
-        case.spec is not None or case.facts is not None or case.views.keys() & table.spec.lookups
-    ):
+    reads_facts = case.spec is not None or case.facts is not None or case.views.keys() & table.spec.lookups
+    if table.spec.lookups and reads_facts:
         table.put_all({}, case.facts)
         world.execute(render_statements(table.spec, _COMPILER).lookups.texts)
     for query in case.queries:
@@ -229,9 +209,9 @@ class _Table:
         self._note_run(place, number)
         if again is not None and again.table is not None:
             self.expect(place, again.table)
-            return
-        self._same(place, before)
-        _compare_counts(place, dict.fromkeys(counts, 0), counts)
+        else:
+            self._same(place, before)
+            _compare_counts(place, dict.fromkeys(counts, 0), counts)
 
     def _note_run(self, place: str, number: int) -> None:
         """Number the run that wrote the newest rows. All rows that a run writes have one time and one id of it."""
@@ -281,9 +261,8 @@ class _Table:
         return self.world.read(f"SELECT * FROM {sql.quote_parts(self.spec.target_parts)}")[1] if names else []
 
     def _same(self, place: str, before: list[Row]) -> None:
-        _compare_rows(
-            f"{place}: the table is not as it was", self.world.columns(self.case.target), before, self._rows()
-        )
+        columns = self.world.columns(self.case.target)
+        _compare_rows(f"{place}: the table is not as it was", columns, before, self._rows())
 
     def expect(self, place: str, text: str, name: str | None = None) -> None:
         """Compare the columns of the target, or of the table or view of a name, that a text names."""

@@ -98,14 +98,9 @@ class Merged:
         rejected: Counter[str] = Counter()
         for each in results:
             rejected.update(each.rejected)
-        return cls(
-            inserted=sum(each.inserted for each in results),
-            updated=sum(each.updated for each in results),
-            deleted=sum(each.deleted for each in results),
-            inferred=sum(each.inferred for each in results),
-            skipped=sum(each.skipped for each in results),
-            rejected=dict(rejected),
-        )
+        names = ("inserted", "updated", "deleted", "inferred", "skipped")
+        sums: dict[str, Any] = {name: sum(getattr(each, name) for each in results) for name in names}
+        return cls(**sums, rejected=dict(rejected))
 
 
 class Database:
@@ -150,10 +145,7 @@ class Database:
     def execute(self, script: str | Iterable[str]) -> list[Row]:
         """Run statements of Spark's SQL in order, and return the rows of the last one; of a MERGE, its actions.
 
-        Raises:
-            UnknownError: the translation is not known.
-            DataError: a rule of the generated SQL, or a value that does not convert, stopped a statement.
-            EngineError: DuckDB failed.
+        Raises :class:`UnknownError` if the translation is not known, and what :func:`translate_error` returns.
         """
         rows: list[Row] = []
         for text in [script] if isinstance(script, str) else script:
@@ -220,13 +212,7 @@ class Database:
             self.execute(f"CREATE SCHEMA IF NOT EXISTS {sql.quote_parts(parts[:-1])}")
 
     def put(self, name: str, types: Mapping[str, str], rows: Sequence[Row]) -> None:
-        """Make a table with rows, in place of one that exists.
-
-        Args:
-            name: the table's name, as in a spec.
-            types: Spark's type of each column.
-            rows: a Python value of its type per column.
-        """
+        """Make a table with rows of Python values, in place of one that exists; ``types`` are Spark's."""
         table = self._name(name)
         columns = ", ".join(f"{sql.quote(column)} {kind}" for column, kind in types.items())
         self.execute(f"CREATE OR REPLACE TABLE {table} ({columns})")
@@ -235,8 +221,7 @@ class Database:
         into = into.removesuffix("SELECT 1")
         for start in range(0, len(rows), _AT_ONCE):
             some = rows[start : start + _AT_ONCE]
-            given = [cell for row in some for cell in row]
-            self._run(f"{into} VALUES {', '.join([marks] * len(some))}", given)
+            self._run(f"{into} VALUES {', '.join([marks] * len(some))}", [cell for row in some for cell in row])
 
     def put_text(
         self,
@@ -285,18 +270,12 @@ class Database:
     ) -> Merged:
         """Create or widen the table and merge, in one transaction: a failure leaves every table unchanged.
 
-        With ``snapshot.each``, and without its param, each date is one, and the result has the sums.
+        With ``snapshot.each``, and without its param, each date is one, and the result has the sums. ``view`` is a
+        table whose rows replace the spec's source; ``params`` are name -> Python value or its text; ``infer``: first
+        add the keys that facts name and the table lacks.
 
-        Args:
-            spec: the table's spec, for one of its feeds.
-            view: a table whose rows replace the spec's source.
-            params: name -> value (a Python value or its text) for the spec's params.
-            infer: first add the keys that facts name and the table lacks.
-
-        Raises:
-            UnknownError: the translation is not known.
-            SpecError, UsageError: the spec or a param is wrong.
-            DataError: the data breaks a rule.
+        Raises :class:`UnknownError` if the translation is not known, :class:`SpecError` and :class:`UsageError` if the
+        spec or a param is wrong, and :class:`DataError` if the data breaks a rule.
         """
         if spec.needs_dates(params or {}):
             found = runs_of(spec, params or {}, partial(self.find_dates, spec, view, params))
@@ -419,14 +398,14 @@ class Database:
             except (DataError, EngineError):  # the run fails as well
                 continue
             for cast, found, wanted in zip(values.casts, kinds[::2], kinds[1::2], strict=False):
+                what = ""
                 if found.startswith(_NUMBERS) and wanted.startswith(_TIMES):
-                    message = f"{spec.target}: {cast.place}: is {found}, and a number is not a {wanted}"
-                    raise DataError(f"{message}; write an expression that gives a time", rule="number_as_time")
+                    what = f"a number is not a {wanted}; write an expression that gives a time"
                 if wanted == "BIGINT" and (found.startswith(_TIMES) or re.match(_FRACTIONS, found)):
-                    message = f"{spec.target}: {cast.place}: is {found}, and a BIGINT would lose a part of it"
-                    raise DataError(
-                        f"{message}; write an expression or a type that keeps the order", rule="number_as_time"
-                    )
+                    what = "a BIGINT would lose a part of it; write an expression or a type that keeps the order"
+                if what:
+                    place = f"{spec.target}: {cast.place}"
+                    raise DataError(f"is {found}, and {what}", place=place, rule="number_as_time")
 
 
 def translate_error(error: duckdb.Error) -> Exception:

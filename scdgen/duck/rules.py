@@ -266,15 +266,12 @@ def _ordered(value: exp.Expr, root: exp.Expr) -> exp.Expr:
     return _least_null(exp.Struct(expressions=parts)) if parts else value.copy()
 
 
-def _extreme(name: str) -> Callable[[exp.Expr], exp.Expr]:
-    """MIN of a state, in whose order NULL is least."""
-
-    def rule(node: exp.Expr) -> exp.Expr:
-        if isinstance(node.this, exp.Column) and node.this.name in _WHOLES:
-            return call(name, node.this.copy(), _ordered(node.this, node.root()))
-        return _compared(node)
-
-    return rule
+def _extreme(node: exp.Max | exp.Min) -> exp.Expr:
+    """MAX or MIN of a state, in whose order NULL is least."""
+    if isinstance(node.this, exp.Column) and node.this.name in _WHOLES:
+        name = "arg_max" if isinstance(node, exp.Max) else "arg_min"
+        return call(name, node.this.copy(), _ordered(node.this, node.root()))
+    return _compared(node)
 
 
 def _compared(node: exp.Expr) -> exp.Expr:
@@ -299,13 +296,10 @@ def _sum(node: exp.Sum | exp.Filter | exp.Window) -> exp.Expr:
     return call("_spark_sum", node.copy()) if isinstance(inner, exp.Sum) and is_whole else node
 
 
-def _extreme_by(name: str) -> Callable[[exp.Expr], exp.Expr]:
+def _extreme_by(node: exp.ArgMax | exp.ArgMin) -> exp.Expr:
     """MAX_BY may be NULL; DuckDB's arg_max leaves out rows in which the value is."""
-
-    def rule(node: exp.Expr) -> exp.Expr:
-        return call(name, node.this, _ordered(node.expression, node.root()))
-
-    return rule
+    name = "arg_max_null" if isinstance(node, exp.ArgMax) else "arg_min_null"
+    return call(name, node.this, _ordered(node.expression, node.root()))
 
 
 def _order(node: exp.Order) -> exp.Expr:
@@ -384,8 +378,7 @@ _RULES: dict[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., exp.Expr
     exp.Cast: _cast,
     exp.JSONFormat: _json,
     exp.Anonymous: _called,
-    exp.ArgMax: _extreme_by("arg_max_null"),
-    exp.ArgMin: _extreme_by("arg_min_null"),
+    (exp.ArgMax, exp.ArgMin): _extreme_by,
     # It may be NULL; DuckDB's looks for another value.
     exp.AnyValue: lambda node: call("first", node.this),
     exp.CountIf: _count_if,
@@ -418,8 +411,7 @@ _RULES: dict[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., exp.Expr
     (exp.Ceil, exp.Floor): lambda node: exp.cast(call("_spark_long", node.this, node.copy()), "bigint"),
     # INT, in DuckDB BIGINT: a sum that is too large stops.
     (exp.Length, exp.ArraySize, exp.Year, exp.Month, exp.Day, exp.Quarter): lambda node: exp.cast(node.copy(), "int"),
-    exp.Max: _extreme("arg_max"),
-    exp.Min: _extreme("arg_min"),
+    (exp.Max, exp.Min): _extreme,
     (exp.GT, exp.GTE, exp.LT, exp.LTE): _compared,
     exp.Typeof: _type_name,
     exp.StrToMap: lambda node: call("_spark_pairs", node.this, node.args["pair_delim"], node.args["key_value_delim"]),

@@ -22,15 +22,9 @@ from scdgen.sql.tokens import DIALECT, first_line
 
 # What only Delta has: files, layout, statistics, descriptions.
 _DELTA = (
-    exp.FileFormatProperty,
-    exp.PartitionedByProperty,
-    exp.ClusterProperty,
-    exp.Cluster,
-    exp.LocationProperty,
-    exp.SchemaCommentProperty,
-    exp.Property,
-    exp.ReturnsProperty,
-)
+    exp.FileFormatProperty, exp.PartitionedByProperty, exp.ClusterProperty, exp.Cluster, exp.LocationProperty,
+    exp.SchemaCommentProperty, exp.Property, exp.ReturnsProperty,
+)  # fmt: skip
 
 
 class Translator:
@@ -140,10 +134,8 @@ class Translator:
             body = tree.expression.this if isinstance(tree.expression, exp.Return) else tree.expression
             query = translate_tree(body, self._types)
             returns = exp.ReturnsProperty(this=exp.Schema(this=exp.Var(this="TABLE")), is_table=True)
-            properties = exp.Properties(expressions=[returns])
-            return print_tree(
-                exp.Create(this=function, kind="MACRO", replace=True, expression=query, properties=properties)
-            )
+            made = exp.Properties(expressions=[returns])
+            return print_tree(exp.Create(this=function, kind="MACRO", replace=True, expression=query, properties=made))
         return print_tree(self._translate(tree))
 
     def _alter(self, tree: exp.Alter) -> Iterator[str]:

@@ -38,12 +38,8 @@ _NULL = "NULL"  # the kind that fits every other
 # Kind -> the word of the list for values that are compared with each other; a later kind is that of the result.
 _WORDS = {
     "STRING": "text",
-    "BIGINT": "number",
-    "DECIMAL": "number",
-    "DOUBLE": "number",
-    "DATE": "time",
-    "TIMESTAMP": "time",
-    "TIMESTAMP_LTZ": "time",
+    **dict.fromkeys(("BIGINT", "DECIMAL", "DOUBLE"), "number"),
+    **dict.fromkeys(("DATE", "TIMESTAMP", "TIMESTAMP_LTZ"), "time"),
     "BOOLEAN": "boolean",
     "ARRAY": "array",
 }
@@ -83,11 +79,8 @@ def require_known_spec(
 ) -> None:
     """Raise :class:`UnknownError` for an option or an expression of a spec whose translation is not known.
 
-    Args:
-        spec: the spec.
-        describe: returns the name and type of each column of a query; none if one of its tables does not exist.
-        view: the table that replaces the spec's source.
-        translate: translates a text, and refuses what only some arguments make unknown.
+    ``describe`` returns the name and type of each column of a query; none if one of its tables does not exist. ``view``
+    is the table that replaces the spec's source. ``translate`` refuses what only some arguments make unknown.
     """
     if spec.time_zone not in UTC_NAMES:
         raise UnknownError(f"{spec.origin}: table.time_zone: {spec.time_zone}")

@@ -7,7 +7,7 @@ import contextlib
 import csv
 import gzip
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -53,14 +53,9 @@ class Dialect:
 
     def options(self) -> dict[str, str]:
         """Return the options of Spark's reader that are not the defaults."""
-        found = {}
-        if self.sep != Dialect.sep:
-            found["sep"] = self.sep.replace("\t", "\\t")
-        if self.encoding != Dialect.encoding:
-            found["encoding"] = self.encoding
-        if self.strips:
-            found["ignoreLeadingWhiteSpace"] = "true"
-        return found
+        found = {"sep": self.sep.replace("\t", "\\t")} if self.sep != Dialect.sep else {}
+        found |= {"encoding": self.encoding} if self.encoding != Dialect.encoding else {}
+        return found | ({"ignoreLeadingWhiteSpace": "true"} if self.strips else {})
 
     def cells(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Yield the cells of each row. Raises :class:`csv.Error`."""
@@ -96,20 +91,12 @@ def check_options(given: Mapping[str, str], option: str) -> dict[str, str]:
         if known is None:
             hint = nearest(name, _OPTIONS.values()) or f"; the options are {', '.join(_OPTIONS.values())}"
             raise UsageError(f"is not a supported option for a CSV{hint}", option=option, value=name)
-        if known in {"sep", "delimiter"} and not _is_one_character(value):
-            raise UsageError(
-                f"'{value}' is not one character; write it as sep=';' or sep='\\t'", option=option, value=name
-            )
-        if known in {"quote", "escape", "comment"} and len(value) > 1:
-            raise UsageError(
-                f"'{value}' is not one character; give one, or nothing for none", option=option, value=name
-            )
-        if known in {"encoding", "charset"} and not _is_encoding(value):
-            raise UsageError(
-                f"'{value}' is not an encoding; write it as encoding=windows-1252", option=option, value=name
-            )
         # Store an option that has two names under one of them.
-        found[_SAME.get(known, known)] = value
+        known = _SAME.get(known, known)
+        fits, fault = _VALUES.get(known, (None, ""))
+        if fits and not fits(value):
+            raise UsageError(f"'{value}' is not {fault}", option=option, value=name)
+        found[known] = value
     if "quote" in found:  # a quote in a cell is written twice, as with the usual one
         found.setdefault("escape", found["quote"])
     return found
@@ -127,16 +114,24 @@ def _is_encoding(name: str) -> bool:
     return True
 
 
+# Option -> the test of its values, and what a message says of others.
+_VALUES: dict[str, tuple[Callable[[str], bool], str]] = {
+    "sep": (_is_one_character, "one character; write it as sep=';' or sep='\\t'"),
+    "encoding": (_is_encoding, "an encoding; write it as encoding=windows-1252"),
+    **dict.fromkeys(
+        ("quote", "escape", "comment"), (lambda text: len(text) < 2, "one character; give one, or nothing for none")
+    ),
+}
+
+
 def find_dialect(
     file: Path, given: Mapping[str, str] | None = None, likely: Mapping[str, str] | None = None
 ) -> Dialect:
-    """Detect the dialect of a local file.
+    """Detect the dialect of a local file, which may be zipped.
 
-    Args:
-        file: a CSV, which may be zipped.
-        given: options that override the detected ones, as :func:`check_options` returns them.
-        likely: options in the spec for the files that this one replaces. Their encoding is used if the file has no byte
-            order mark, their separator if it splits the header better than others do.
+    ``given`` are options that override the detected ones, as :func:`check_options` returns them; ``likely`` those in
+    the spec for the files that this one replaces: their encoding is used if the file has no byte order mark, their
+    separator if it splits the header better than others do.
     """
     # Read only the beginning of the file: enough for the header and some rows.
     given, usual = given or {}, _pick_known(likely or {})
@@ -144,12 +139,11 @@ def find_dialect(
     encoding = given.get("encoding") or next(
         (name for bom, name in _BOMS.items() if begin.startswith(bom)), usual.get("encoding", Dialect.encoding)
     )
-    escape = given.get("escape", Dialect.escape)
     # Set what needs no look at the rows; the search for the separator needs it to cut cells.
     plain = Dialect(
         encoding=Dialect.encoding if codecs.lookup(encoding).name == Dialect.encoding else encoding,
         quote=given.get("quote", Dialect.quote),
-        escape=escape,
+        escape=given.get("escape", Dialect.escape),
         comment=given.get("comment", ""),
         header=given.get("header", "true").lower() != "false",
         strips=given.get("ignoreLeadingWhiteSpace", "").lower() == "true",
@@ -194,8 +188,7 @@ def _pick_known(options: Mapping[str, str]) -> dict[str, str]:
     """Return the separator and the encoding of a spec's options, as Spark spells them, if Python knows them too."""
     named = {_OPTIONS[name.lower()]: value for name, value in options.items() if name.lower() in _OPTIONS}
     found = {_SAME.get(name, name): value for name, value in named.items()}
-    known = {"sep": _is_one_character, "encoding": _is_encoding}
-    return {name: value for name, value in found.items() if name in known and known[name](value)}
+    return {name: value for name, value in found.items() if name in ("sep", "encoding") and _VALUES[name][0](value)}
 
 
 def pick_form(options: Mapping[str, str]) -> dict[str, str]:
@@ -227,13 +220,9 @@ def _find_separator(lines: list[str], plain: Dialect, likely: str | None) -> str
 def _count_cells(lines: list[str], dialect: Dialect) -> list[int]:
     """Count the cells of each of the first rows, up to one that cannot be read."""
     widths: list[int] = []
-    try:
-        for cells in filter(None, dialect.cells(lines)):
+    with contextlib.suppress(csv.Error):  # a quote that the cut leaves open, or a mistake that is found later
+        for cells in islice(filter(None, dialect.cells(lines)), _ROWS):
             widths.append(len(cells))
-            if len(widths) == _ROWS:
-                break
-    except csv.Error:  # a quote that the cut leaves open, or a mistake that is found later
-        pass
     return widths
 
 

@@ -1,7 +1,6 @@
 """Locates errors in the files of a run: the file, the line if it is known, the column and the value.
 
-Spark reads the files. This module reads them again, row by row and without Spark, to find the line; only if Spark
-failed, or may have misread them.
+If Spark failed, or may have misread the files, they are read again here, row by row, to find the line.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ from scdgen.files.read import Opened, check_header, missing_column, named_column
 from scdgen.files.shape import find_wanted, taken_types
 from scdgen.model.bind import bind
 from scdgen.model.spec import Spec
+from scdgen.sql.literal import value_text
 from scdgen.sql.types import NESTED
 
 if TYPE_CHECKING:
@@ -105,13 +105,10 @@ def explained(
     """Translate the error of a run to one that names the place in the files; ``None`` if they did not cause it."""
     # Spark's own error has its class and its text; the line that was made of it has not.
     text = str(error.__cause__ or error)
-    # Name the file that lacks a column.
     missing = re.search(r"\[UNRESOLVED_COLUMN[A-Z_.]*\][^`]*`([^`]+)`", text)
     if missing and missing[1].lower() in read_columns(spec):
         return missing_column(source.files.named(None)[0], missing[1], source.rows.columns)
-    # Name the line that Spark could not read.
-    message = _describe_unreadable(source.files, text)
-    if message is not None:
+    if message := _describe_unreadable(source.files, text):
         mistake = find_mistake(source.files.kind, source.files.local, source.files.dialect)
         message = _describe_unnested(spec, source.files) or message
         return mistake or DataError(message, values=find_values(message))
@@ -163,14 +160,12 @@ def _describe_unnested(spec: Spec, files: Files) -> str | None:
     if files.kind != "json":
         return None
     # List the columns that must be nested: by the type that the spec gives them, or by a path into them.
-    nested: dict[str, tuple[Any, str]] = {}
-    for name, kinds in taken_types(spec).items():
-        for kind in kinds:
-            if kind.startswith(NESTED):
-                nested[name] = (list if kind.startswith("ARRAY") else dict, kind)
-    for name, node in find_wanted([spec]).items():
-        if node.inside:
-            nested.setdefault(name, ((list, dict), "STRUCT"))
+    nested: dict[str, tuple[Any, str]] = {
+        name: ((list, dict), "STRUCT") for name, node in find_wanted([spec]).items() if node.inside
+    }
+    for name, kind in ((name, kind) for name, kinds in taken_types(spec).items() for kind in kinds):
+        if kind.startswith(NESTED):
+            nested[name] = (list if kind.startswith("ARRAY") else dict, kind)
     for file in files.local:
         for line, row in json_rows(file):
             for name, value in row.items():
@@ -191,9 +186,8 @@ def find_mistake(kind: str, files: Iterable[Path], dialect_of: DialectOf = find_
     try:
         for file in files if kind in {"csv", "json"} else ():
             for line, row in json_rows(file) if kind == "json" else csv_rows(file, dialect_of(file)):
-                for key in row:
-                    before = spelled.setdefault(key.lower(), key) if kind == "json" else key
-                    if before != key:
+                for key in row if kind == "json" else ():
+                    if (before := spelled.setdefault(key.lower(), key)) != key:
                         message = f"the key '{key}' is written '{before}' before; spell it one way"
                         return DataError(message, place=f"{file}:{line}")
     except DataError as error:
@@ -222,14 +216,10 @@ def find_uneven(file: Path, dialect: Dialect) -> DataError | None:
 def line_of(file: Path, kind: str, wanted: dict[str, str], dialect_of: DialectOf = find_dialect) -> int | None:
     """Find the line of the first row that holds the texts of ``wanted`` (lower-case column -> text)."""
     for line, row in json_rows(file) if kind == "json" else csv_rows(file, dialect_of(file)):
-        texts = {name.lower(): _format_text(value) for name, value in row.items()}
+        texts = {name.lower(): value_text(value) for name, value in row.items()}
         if wanted.items() <= texts.items():
             return line
     return None
-
-
-def _format_text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class _Lines:
@@ -240,10 +230,7 @@ class _Lines:
 
     def __init__(self, file: Path, encoding: str = Dialect.encoding, hints: bool = False):
         """``hints``: an option can name the encoding."""
-        self.file = file
-        self.encoding = encoding
-        self.hints = hints
-        self.number = 0
+        self.file, self.encoding, self.hints, self.number = file, encoding, hints, 0
         self.end = ""  # ending of the last line read: LF, CRLF or CR; empty at the end of a file without one
 
     def __iter__(self) -> Iterator[str]:
@@ -298,10 +285,9 @@ def csv_rows(file: Path, dialect: Dialect | None = None) -> Iterator[tuple[int, 
             # A row with quotes may go over several lines; the next one begins after it.
             begin = lines.number + 1
     except csv.Error as error:
-        message = AFTER_QUOTE
-        if "unexpected end of data" in str(error):
-            message = "a quote that opens here is never closed; close it"
-        raise lines.error(begin, message) from error
+        is_open = "unexpected end of data" in str(error)
+        what = "a quote that opens here is never closed; close it" if is_open else AFTER_QUOTE
+        raise lines.error(begin, what) from error
 
 
 def json_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -322,9 +308,8 @@ def json_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         listed = value if isinstance(value, list) else [] if value is None else [value]
         if not all(isinstance(row, dict) for row in listed):
             shown = quoted(line.strip())
-            raise lines.error(
-                lines.number, f"{shown} is not a JSON object; write one object per line (JSON lines)", shown
-            )
+            what = f"{shown} is not a JSON object; write one object per line (JSON lines)"
+            raise lines.error(lines.number, what, shown)
         for row in listed:
             yield lines.number, row
 

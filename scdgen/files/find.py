@@ -175,7 +175,8 @@ def _check_signature(file: Path, kind: str) -> Path:
         raise DataError(f"{file}: is not a Parquet file; give it the ending of its format")
     if kind != "parquet" and begin == b"PAR1":
         raise DataError(f"{file}: is a Parquet file; give it the ending .parquet")
-    if begin and (begin[:2] == b"\x1f\x8b") != (file.suffix.lower() == PACKED) and kind != "parquet":
-        what = "is not a gzip file; take the ending .gz away" if file.suffix.lower() == PACKED else "is a gzip file"
-        raise DataError(f"{file}: {what}{'' if ';' in what else '; give it the ending .gz'}")
+    is_named_packed = file.suffix.lower() == PACKED
+    if begin and (begin[:2] == b"\x1f\x8b") != is_named_packed and kind != "parquet":
+        not_packed, packed = "is not a gzip file; take the ending .gz away", "is a gzip file; give it the ending .gz"
+        raise DataError(f"{file}: {not_packed if is_named_packed else packed}")
     return file

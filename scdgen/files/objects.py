@@ -1,12 +1,10 @@
-"""Reads JSON lines.
+"""Reads JSON lines, after a look at the text of the files.
 
-Spark's reader drops what follows an object on its line, and stops at a line ``null``, which is a delete in Kafka. So
-the text of the files is looked at first.
+Spark's reader drops what follows an object on its line, and stops at a line ``null``, which is a delete in Kafka.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -20,32 +18,32 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-_BROKEN = "_scd_broken"
-LENIENT = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _BROKEN}
-"""Options for a file with lines ``null``, whose rows :func:`without_nulls` tests."""
+BROKEN = "_scd_broken"
+LENIENT = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": BROKEN}
+"""Options for a file with lines ``null``, whose rows, with a column ``BROKEN``, :func:`without_nulls` tests."""
 
 
-def read_json(spark: SparkSession, specs: Sequence[Spec], files: Files) -> tuple[DataFrame, list[str]]:
-    """Read JSON in the shape that the specs need, with the file of each row: (rows, URIs of files Spark may misread).
+def read_json(spark: SparkSession, spec: Spec, files: Files) -> tuple[DataFrame, list[str]]:
+    """Read JSON in the shape that the spec needs, with the file of each row: (rows, URIs of files Spark may misread).
 
-    Columns that a spec takes unchanged are text, or nested types of text. Raises :class:`DataError` if they do not fit.
+    Columns that it takes unchanged are text, or nested types of text. Raises :class:`DataError` if they do not fit.
     """
     # Look at the text of the files first, for what Spark's reader hides.
     keys, with_nulls, doubtful = _read_keys(spark, files)
     reader = spark.read.options(mode="FAILFAST", **files.options())
     if keys is None:
-        return _build_empty(spark, build_shape(spark, None, specs, files.shown)), []
-    # Infer types only where the spec does not give them.
-    found = None if specs[0].source.columns else _add_keys(reader.json(files.paths()).schema, keys)
-    shape = build_shape(spark, found, specs, files.shown)
+        return spark.createDataFrame([], add_texts(build_shape(spark, None, [spec], files.shown), FILE)), []
+    # Infer types only where the spec does not give them; Spark infers no column for a key that has {} in every line.
+    found = None if spec.source.columns else reader.json(files.paths()).schema
+    if found is not None:
+        found = add_texts(found, *(key for key in keys.values() if key not in found.names))
+    shape = build_shape(spark, found, [spec], files.shown)
     # Files with lines `null` need another mode, which turns these into rows to leave out.
     plain = [path for path in files.paths() if path not in with_nulls]
     other = [path for path in files.paths() if path in with_nulls]
-    frames = []
-    if plain:
-        frames.append(with_file(spark.read.options(mode="FAILFAST", **files.options()).schema(shape).json(plain)))
+    frames = [with_file(reader.schema(shape).json(plain))] if plain else []
     if other:
-        lenient = spark.read.options(**LENIENT, **files.options()).schema(with_broken(shape)).json(other)
+        lenient = spark.read.options(**LENIENT, **files.options()).schema(add_texts(shape, BROKEN)).json(other)
         frames.append(without_nulls(with_file(lenient)))
     return reduce(lambda one, more: one.unionByName(more), frames), doubtful
 
@@ -78,25 +76,11 @@ def _read_keys(spark: SparkSession, files: Files) -> tuple[dict[str, str] | None
     return (known if objects else None), nulls, doubtful
 
 
-def _add_keys(found: StructType, keys: dict[str, str]) -> StructType:
-    """Add the keys that have {} in every line: Spark infers no column for them."""
+def add_texts(shape: StructType, *names: str) -> StructType:
+    """Add columns of text."""
     from pyspark.sql.types import StringType, StructField, StructType
 
-    bare = [StructField(key, StringType()) for key in keys.values() if key not in found.names]
-    return StructType([*found.fields, *bare])
-
-
-def _build_empty(spark: SparkSession, shape: StructType) -> DataFrame:
-    from pyspark.sql.types import StringType, StructField, StructType
-
-    return spark.createDataFrame([], StructType([*shape.fields, StructField(FILE, StringType())]))
-
-
-def with_broken(shape: StructType) -> StructType:
-    """The columns, and the one for the lines that are not read, for the options ``LENIENT``."""
-    from pyspark.sql.types import StringType, StructField, StructType
-
-    return StructType([*shape.fields, StructField(_BROKEN, StringType())])
+    return StructType([*shape.fields, *(StructField(name, StringType()) for name in names)])
 
 
 def without_nulls(rows: DataFrame) -> DataFrame:
@@ -104,8 +88,8 @@ def without_nulls(rows: DataFrame) -> DataFrame:
     from pyspark.sql import functions as f
 
     # Naming another column keeps Spark from a query of the broken lines alone, which it refuses.
-    column = next(name for name in rows.columns if name not in {_BROKEN, FILE})
-    broken, value, file = f.col(_BROKEN), f.col(f"`{column.replace('`', '``')}`"), f.col("_metadata.file_path")
+    column = next(name for name in rows.columns if name not in {BROKEN, FILE})
+    broken, value, file = f.col(BROKEN), f.col(f"`{column.replace('`', '``')}`"), f.col("_metadata.file_path")
     text: Any = f.concat(
         f.lit("[FAILED_READ_FILE] Encountered error while reading file "), file,
         f.lit(". [MALFORMED_RECORD_IN_PARSING] Malformed records are detected in record parsing: "), broken,
@@ -113,4 +97,4 @@ def without_nulls(rows: DataFrame) -> DataFrame:
     )  # fmt: skip
     is_null = (f.trim(broken) == "null") & value.isNull()
     kept = f.when(broken.isNull(), f.lit(True)).when(is_null, f.lit(False)).otherwise(f.raise_error(text))
-    return rows.where(kept).drop(_BROKEN)
+    return rows.where(kept).drop(BROKEN)

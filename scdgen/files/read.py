@@ -1,9 +1,8 @@
 """Reads files as rows in the types that a spec's expressions need.
 
-CSV and JSON hold text and numbers. A column that the spec takes unchanged is read as text, so that '0001' and a number
-of 30 digits keep their digits; it is then cast to the type of the target's column, and the cast fails for a value that
-does not convert. The types of other columns are inferred from their values, and for JSON from the spec too
-(:mod:`scdgen.files.shape`).
+A column of CSV or JSON that the spec takes unchanged is read as text, so that '0001' and a number of 30 digits keep
+their digits, and is cast to the type of the target's column. The types of other columns are inferred from their values,
+and for JSON from the spec too (:mod:`scdgen.files.shape`).
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +75,7 @@ def _opened(spark: SparkSession, spec: Spec, files: Files, taken: dict[str, set[
         kinds, doubtful = ({}, []) if nothing_to_ask else _inspect_texts(texts, asked)
         return Opened(files, texts, typed(texts, taken, {**kinds, **_declared(texts, spec)}), _local(files, doubtful))
     if files.kind == "json":
-        texts, doubtful = read_json(spark, [spec], files)
+        texts, doubtful = read_json(spark, spec, files)
         return Opened(files, texts, typed(texts, taken, {}), _local(files, doubtful))
     if files.kind == "parquet" and files.local:
         texts = read_parquet(spark, spec, files, taken)
@@ -128,9 +128,7 @@ def _read_csv(spark: SparkSession, spec: Spec, files: Files, taken: dict[str, se
         frames = [with_file(reader.options(enforceSchema="false").csv(files.paths()))]
         _require_names(files.shown, tuple(frames[0].columns[:-1]), read_columns(spec))
     # The files have the same columns by now, so a union by name loses none.
-    frame = frames[0]
-    for other in frames[1:]:
-        frame = frame.unionByName(other)
+    frame = reduce(lambda one, more: one.unionByName(more), frames)
     # Make empty cells NULL where the spec has a type: a cast of empty text would fail.
     columns = []
     for name in frame.columns:

@@ -62,26 +62,18 @@ def find_wanted(specs: Iterable[Spec]) -> dict[str, Wanted]:
     return found
 
 
-def taken_types(spec: Spec) -> dict[str, set[str]]:
-    """Lower-case name of each source column that the spec takes unchanged -> the types that it is cast to."""
-    found: dict[str, set[str]] = {}
-    taken = [(spec.column_source(name), column.type) for name, column in spec.columns.items()]
-    row = SourceRow(spec)
-    taken += [(text, row.time_type or "TIMESTAMP") for _, text in row.time_texts]  # texts have another order
-    taken += [(read.text, kind) for _, read, kind in row.sequence_casts]
-    for text, kind in taken:
-        bare = sql.expression(text).bare
-        if bare is not None and kind:
-            found.setdefault(bare.lower(), set()).add(kind)
-    return found
-
-
-def taken_by_any(specs: Iterable[Spec]) -> dict[str, set[str]]:
-    """The columns of :func:`taken_types` of several specs."""
+def taken_types(*specs: Spec) -> dict[str, set[str]]:
+    """Lower-case name of each source column that specs take unchanged -> the types that it is cast to."""
     found: dict[str, set[str]] = {}
     for spec in specs:
-        for name, kinds in taken_types(spec).items():
-            found.setdefault(name, set()).update(kinds)
+        taken = [(spec.column_source(name), column.type) for name, column in spec.columns.items()]
+        row = SourceRow(spec)
+        taken += [(text, row.time_type or "TIMESTAMP") for _, text in row.time_texts]  # texts have another order
+        taken += [(read.text, kind) for _, read, kind in row.sequence_casts]
+        for text, kind in taken:
+            bare = sql.expression(text).bare
+            if bare is not None and kind:
+                found.setdefault(bare.lower(), set()).add(kind)
     return found
 
 
@@ -104,7 +96,7 @@ def build_shape(spark: SparkSession, found: StructType | None, specs: Sequence[S
     from pyspark.sql.types import StructField, StructType
 
     # Collect the columns that the specs read, and the types that they declare.
-    wanted, taken = find_wanted(specs), taken_by_any(specs)
+    wanted, taken = find_wanted(specs), taken_types(*specs)
     declared = {name: kind for spec in specs for name, kind in spec.source.columns.items()}
     kinds = {kind for node in _walk(wanted.values()) for kind in node.kinds if kind.startswith(NESTED)}
     parsed = parse_types(spark, {*kinds, *declared.values()})
@@ -192,18 +184,12 @@ def _needed(spec: Spec) -> Iterable[str]:
 
 def _require_spelling(place: str, found: Any, node: Wanted, parsed: dict[str, Any], shown: str) -> None:
     """Raise :class:`DataError` if the objects have a field that the type of the column spells differently."""
-    for kind in sorted(node.kinds):
-        if kind.startswith(NESTED):
-            for problem in _find_misspelled(place, found, parsed[kind]):
-                raise DataError(f"{shown}: {problem}")
-
-
-def _find_misspelled(place: str, found: Any, wanted: Any) -> Iterable[str]:
-    for at, given, needed in walk_structs(place, found, wanted):
+    nested = (parsed[kind] for kind in sorted(node.kinds) if kind.startswith(NESTED))
+    for at, given, needed in (walked for kind in nested for walked in walk_structs(place, found, kind)):
         free = [name for name in given.names if name not in needed.names]
         for name in needed.names:
             if name not in given.names and (similar := _spelled(name, free)):
-                yield f"column {at}: the objects have no {name}; did you mean '{similar}'?"
+                raise DataError(f"{shown}: column {at}: the objects have no {name}; did you mean '{similar}'?")
 
 
 def walk_structs(place: str, found: Any, wanted: Any) -> Iterator[tuple[str, StructType, StructType]]:

@@ -23,7 +23,7 @@ from scdgen.files import errors as files_errors
 from scdgen.files import find as files
 from scdgen.files import objects
 from scdgen.files import read as files_read
-from scdgen.files.shape import build_shape, taken_by_any
+from scdgen.files.shape import build_shape, taken_types
 from scdgen.model.bind import bind_each
 from scdgen.model.graph import Step, steps
 from scdgen.model.pattern import rules_of
@@ -221,15 +221,15 @@ def open_stream(spark: SparkSession, fed: Sequence[Spec], path: str | None, opti
     frame = spark.readStream.format(found.kind)
     if found.kind == "json":
         # Later files may have what the specs read and these files lack.
-        shape = build_shape(spark, fields, fed, place)
+        shape = objects.add_texts(build_shape(spark, fields, fed, place), objects.BROKEN)
         lenient = {**strict, **options, **objects.LENIENT}
-        rows = objects.without_nulls(frame.schema(objects.with_broken(shape)).options(**lenient).load(location))
-        return files_read.typed(rows, taken_by_any(fed), {})
+        rows = objects.without_nulls(frame.schema(shape).options(**lenient).load(location))
+        return files_read.typed(rows, taken_types(*fed), {})
     rows = frame.schema(fields).options(**{**strict, **options}).load(location)
     if found.kind == "parquet":
         return rows
     # Cast text as a run does, so that a stream and a run write the same values.
-    taken = taken_by_any(fed)
+    taken = taken_types(*fed)
     compared = {name for spec in fed for name in files_read.compared(spec)} - taken.keys()
     return files_read.typed(rows, taken, files_read.guessed(texts, compared))
 

@@ -169,13 +169,12 @@ def find_patterns(values: Iterable[str], order: str = "") -> tuple[str, ...]:
 def check_pattern(pattern: str, option: str) -> None:
     """Raise :class:`UsageError` if a pattern is not one of a date, or its letters mean something else."""
     if mistake := find_mistake(pattern):
-        raise UsageError(f"{mistake}", option=option, value=pattern)
+        raise UsageError(mistake, option=option, value=pattern)
     try:
         _compile(pattern)
     except ValueError as error:
-        raise UsageError(
-            f"{error}; write it as dd/MM/yyyy or yyyy-MM-dd HH:mm:ss", option=option, value=pattern
-        ) from error
+        fix = "write it as dd/MM/yyyy or yyyy-MM-dd HH:mm:ss"
+        raise UsageError(str(error), fix=fix, option=option, value=pattern) from error
 
 
 def require_reads(pattern: str, columns: Mapping[str, Sequence[str]], option: str) -> list[str]:
@@ -185,12 +184,10 @@ def require_reads(pattern: str, columns: Mapping[str, Sequence[str]], option: st
     fits = [name for name, texts in columns.items() if texts and all(map(read, texts))]
     if not fits:
         like = re.compile(r"\d{1,4}[-/. ]\w{1,3}[-/. ]\d.*")
-        shown = (
-            f"{name} holds {quoted(texts[0])}" for name, texts in columns.items() if texts and like.match(texts[0])
-        )
-        raise UsageError(
-            f"no column has dates in this format; {next(shown, 'leave it out')}", option=option, value=pattern
-        )
+        first = ((name, texts[0]) for name, texts in columns.items() if texts)
+        shown = (f"{name} holds {quoted(text)}" for name, text in first if like.match(text))
+        fix = next(shown, "leave it out")
+        raise UsageError("no column has dates in this format", fix=fix, option=option, value=pattern)
     return fits
 
 
@@ -212,11 +209,9 @@ def ways_to_number(value: str, is_time: bool) -> list[str]:
     >>> ways_to_number("lsn", False)
     ['CAST(lsn * 1000 AS BIGINT)', 'floor(lsn)']
     """
-    return (
-        [f"unix_micros(CAST({value} AS TIMESTAMP))"]
-        if is_time
-        else [f"CAST({value} * 1000 AS BIGINT)", f"floor({value})"]
-    )
+    if is_time:
+        return [f"unix_micros(CAST({value} AS TIMESTAMP))"]
+    return [f"CAST({value} * 1000 AS BIGINT)", f"floor({value})"]
 
 
 def ways_to_read(text: str, value: str, kind: str) -> list[str]:

@@ -1,7 +1,4 @@
-"""Pure functions on SQL text: quoting, literals, splitting, and reading a user's expression.
-
-sqlglot reads; it never prints what a user or a template wrote.
-"""
+"""Pure functions on SQL text: quoting, literals, splitting, and reading a user's expression."""
 
 from __future__ import annotations
 
@@ -24,35 +21,24 @@ _NOT_A_ROW_EXPRESSION = (exp.AggFunc, exp.Window, exp.Star, *_SEVERAL_ROWS)
 _STATEMENTS = (exp.Query, exp.DDL, exp.DML, exp.Command, exp.Set, exp.Drop, exp.Alter, exp.Alias)
 _ALONE = "write one expression, which gives one value"
 _OPERAND_ENDS = {
-    TokenType.VAR,
-    TokenType.IDENTIFIER,
-    TokenType.R_PAREN,
-    TokenType.R_BRACKET,
-    TokenType.STRING,
-    TokenType.NUMBER,
-}
-
-
+    TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.STRING, TokenType.NUMBER,
+}  # fmt: skip
 # Words that need backticks to be names: those that Spark or Databricks reserves in ANSI mode (tests/spark/test_types.py
 # reads them from Spark), values and functions without parentheses, and words that sqlglot misreads.
-_RESERVED = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        all alter analyze and anti any as authorization begin between both builtin cache call case cast check collate
-        collation collations column comment commit connect_by_root constraint copy create cross cube curdate
-        current_catalog current_database current_date current_path current_schema current_time current_timestamp
-        current_user declare default delete desc describe distinct drop else end escape except exclude execute explain
-        false fetch filter for foreign from full glob grant group having identifier if ilike in information_schema
-        inner insert intersect interval into is join kill lateral leading left like limit load localtime
-        localtimestamp lock match_recognize merge minus natural not notnull null offset on only optimize or order
-        outer overlaps partitioned_by pivot pragma prepare primary qualify recursive references refresh regexp rename
-        returning revoke right rlike rollback rollup select semi serdeproperties session session_user set show some
-        sql stream sys table tablesample then time to trailing true truncate uncache union unique unknown unpivot
-        update use user using vacuum values when where while window with within xor
-        """,
-    )
-)
+_NOT_NAMES = """
+    all alter analyze and anti any as authorization begin between both builtin cache call case cast check collate
+    collation collations column comment commit connect_by_root constraint copy create cross cube curdate
+    current_catalog current_database current_date current_path current_schema current_time current_timestamp
+    current_user declare default delete desc describe distinct drop else end escape except exclude execute explain
+    false fetch filter for foreign from full glob grant group having identifier if ilike in information_schema inner
+    insert intersect interval into is join kill lateral leading left like limit load localtime localtimestamp lock
+    match_recognize merge minus natural not notnull null offset on only optimize or order outer overlaps
+    partitioned_by pivot pragma prepare primary qualify recursive references refresh regexp rename returning revoke
+    right rlike rollback rollup select semi serdeproperties session session_user set show some sql stream sys table
+    tablesample then time to trailing true truncate uncache union unique unknown unpivot update use user using
+    vacuum values when where while window with within xor
+"""
+_RESERVED = frozenset(_NOT_NAMES.split())
 
 
 def quote(name: str) -> str:
@@ -396,9 +382,8 @@ def _one(text: str, what: str) -> exp.Expression:
         what = f"has more than {DEPTH} brackets in one another; take out some, or compute a part in a view"
         raise ValueError(f"'{shorten(text)}' {what}")
     # The text of a hint is its first comment.
-    if any(token.comments[token.token_type is TokenType.HINT :] for token in found) or "--" in _outside_strings(
-        text, found
-    ):
+    has_comment = any(token.comments[token.token_type is TokenType.HINT :] for token in found)
+    if has_comment or "--" in _outside_strings(text, found):
         raise ValueError(f"'{shorten(text)}' holds a comment; comments belong in the YAML, after a #")
     for token in found:
         control = CONTROL.search(text, token.start, token.end + 1)
@@ -431,11 +416,8 @@ def _one(text: str, what: str) -> exp.Expression:
 
 def _outside_strings(text: str, found: Sequence[Token]) -> str:
     """Return the text between the tokens: white space and comments."""
-    gaps, last = [], 0
-    for token in found:
-        gaps.append(text[last : token.start])
-        last = token.end + 1
-    return "".join([*gaps, text[last:]])
+    starts, ends = [*(token.start for token in found), len(text)], [0, *(token.end + 1 for token in found)]
+    return "".join(text[end:start] for end, start in zip(ends, starts, strict=True))
 
 
 def _fragment(text: str, tree: exp.Expression, bare: str | None = None, loose: bool = False) -> Fragment:

@@ -38,12 +38,10 @@ def find_form(text: str, kind: str) -> str | None:
 
     Spark also reads years before 1 and after 9999, so that '202401' is one. They are refused.
 
-    >>> find_form("monday", "DATE"), find_form("2026-02-16", "DATE")
-    ('2026-02-16', None)
+    >>> find_form("monday", "DATE"), find_form("2026-02-16", "DATE"), find_form("202401", "DATE")
+    ('2026-02-16', None, '2026-02-16')
     >>> find_form("2026-02-30", "TIMESTAMP")
     '2026-02-16 08:30:00'
-    >>> find_form("202401", "DATE")
-    '2026-02-16'
     >>> find_form("3000000000", "INT"), find_form("1,5", "DECIMAL(9, 2)")
     ('a whole number such as 42', 'a number such as 12.50')
     """

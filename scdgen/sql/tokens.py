@@ -41,9 +41,7 @@ _AFTER_LIST = {
 
 
 _DEPTH = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
-_DEPTH_IN_LIST = {
-    **_DEPTH, TokenType.L_BRACKET: 1, TokenType.R_BRACKET: -1, TokenType.CASE: 1, TokenType.END: -1,
-}  # fmt: skip
+_DEPTH_IN_LIST = _DEPTH | {TokenType.L_BRACKET: 1, TokenType.R_BRACKET: -1, TokenType.CASE: 1, TokenType.END: -1}
 DEPTH = 32
 """Brackets in brackets, of an expression, a query or a type; a table needs far fewer."""
 _OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
@@ -127,7 +125,7 @@ def is_wrapped(text: str) -> bool:
         return False
     depth = 0
     for token in tokens(text):
-        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+        depth += _DEPTH.get(token.token_type, 0)
         if depth == 0:
             return token.end + 1 == len(text)
     return False
@@ -189,7 +187,8 @@ def with_table(text: str, table: tuple[str, ...], name: str) -> str:
     """
     wanted = [part.lower() for part in table]
     found = [node.parts for node in sqlglot.parse_one(text, dialect=DIALECT).find_all(exp.Table)]
-    return _replaced(text, [parts for parts in found if [part.name.lower() for part in parts] == wanted], name)
+    named = [parts for parts in found if [part.name.lower() for part in parts] == wanted]
+    return _put(text, ((parts[0].meta["start"], parts[-1].meta["end"] + 1) for parts in named), name)
 
 
 def with_column(text: str, column: str, value: str) -> str:
@@ -227,8 +226,7 @@ _CALLS = re.compile(
 
 
 def _is_call(column: exp.Column) -> bool:
-    name = column.this
-    return len(column.parts) == 1 and not name.args.get("quoted") and _CALLS.fullmatch(column.name) is not None
+    return len(column.parts) == 1 and not column.this.args.get("quoted") and bool(_CALLS.fullmatch(column.name))
 
 
 @lru_cache(maxsize=4096)
@@ -236,10 +234,6 @@ def _mentions(text: str, column: str) -> list[tuple[int, int]]:
     """Find where a text mentions a column, in lower case; kept, as the templates compare a column in many places."""
     found = (node.parts[0] for node in sqlglot.parse_one(text, dialect=DIALECT).find_all(exp.Column))
     return [(part.meta["start"], part.meta["end"] + 1) for part in found if part.name.lower() == column]
-
-
-def _replaced(text: str, names: Iterable[list[exp.Expr]], value: str) -> str:
-    return _put(text, ((parts[0].meta["start"], parts[-1].meta["end"] + 1) for parts in names), value)
 
 
 def _put(text: str, spans: Iterable[tuple[int, int]], value: str) -> str:

@@ -1,7 +1,7 @@
-"""The data types of a spec: Spark's names, and what they mean to Spark.
+"""The data types of a spec, each with one text, whatever the way it was written in.
 
-The one list of them. sqlglot does not read them: it takes names of other systems for the nearest type (``number`` for
-``decimal(10,0)``), and drops what it does not know. A type has one text, whatever the way it was written in.
+sqlglot does not read them: it takes names of other systems for the nearest type (``number`` for ``decimal(10,0)``), and
+drops what it does not know.
 """
 
 from __future__ import annotations
@@ -270,15 +270,21 @@ _TOKEN = re.compile(
 
 
 _NESTING = {"<": 1, ">": -1}
+# What follows a type in CREATE TABLE -> why it is refused.
+_AFTER = {
+    "not null": "NOT NULL is not part of a type; write nullable: false for the column, or leave it out",
+    "collate": "COLLATE is not kept; leave it out, and compare with lower(…) where case does not count",
+    "comment": "a comment is not part of a type; write comment: for the column",
+    "default": "DEFAULT is not part of a type; leave it out, and write coalesce(…) in from",
+}
 
 
 class _Reader:
     """Reads one type from its text."""
 
     def __init__(self, text: str):
-        self._text = text
+        self._text, self._at = text, 0
         self._tokens = [match[0] for match in _TOKEN.finditer(text)]
-        self._at = 0
         if max(accumulate((_NESTING.get(token, 0) for token in self._tokens), initial=0)) > DEPTH:
             raise self._wrong(f"has more than {DEPTH} types in one another; keep it as a text or a variant")
 
@@ -332,9 +338,8 @@ class _Reader:
             raise self._wrong(f"{what}; write for example decimal(18,2)")
         digits, scale = (*numbers, 0)[:2]
         if not (1 <= digits <= 38 and scale <= digits):
-            raise self._wrong(
-                "a decimal has 1 to 38 digits, not more of them after the point; write for example decimal(38,10)"
-            )
+            what = "a decimal has 1 to 38 digits, not more of them after the point"
+            raise self._wrong(f"{what}; write for example decimal(38,10)")
         return Type("DECIMAL", (digits, scale))
 
     def _read_sized(self, name: str) -> Type:
@@ -391,16 +396,9 @@ class _Reader:
 
     def _unexpected(self) -> ValueError:
         """Return the error of what follows a type, which Spark or Delta would drop or refuse."""
-        word, after = self._peek().lower(), self._peek(1).lower()
-        if (word, after) == ("not", "null"):
-            return self._wrong("NOT NULL is not part of a type; write nullable: false for the column, or leave it out")
-        if word == "collate":
-            return self._wrong("COLLATE is not kept; leave it out, and compare with lower(…) where case does not count")
-        if word == "comment":
-            return self._wrong("a comment is not part of a type; write comment: for the column")
-        if word == "default":
-            return self._wrong("DEFAULT is not part of a type; leave it out, and write coalesce(…) in from")
-        return self._invalid()
+        word = self._peek().lower()
+        found = _AFTER.get(word if word != "not" else f"not {self._peek(1).lower()}")
+        return self._wrong(found) if found else self._invalid()
 
     def _wrong(self, what: str) -> ValueError:
         return ValueError(f"'{self._text}': {what}")

@@ -1,8 +1,4 @@
-"""Which SQL functions are volatile: they give another value each time, whatever the row.
-
-The one list of them. It goes by what sqlglot reads: ``current_date`` is a function, and a column of that name has
-backticks.
-"""
+"""Which SQL functions are volatile: they give another value each time, whatever the row."""
 
 from __future__ import annotations
 
@@ -15,25 +11,17 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 from scdgen.sql.literal import DAY_WORDS
 
 # Functions of the clock, of chance, of the place where a row is read, of who runs the statement, and calls out of it.
-_CLOCK = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        current_timestamp current_date current_time current_datetime curdate now getdate localtimestamp localtime
-        systimestamp unix_timestamp
-        """,
-    )
-)
-_NAMES = _CLOCK | frozenset(
-    re.findall(
-        r"\w+",
-        """
-        uuid rand randn random shuffle randstr uniform monotonically_increasing_id spark_partition_id input_file_name
-        input_file_block_start input_file_block_length current_user session_user user reflect try_reflect java_method
-        http_request
-        """,
-    )
-)
+_TIMES = """
+    current_timestamp current_date current_time current_datetime curdate now getdate localtimestamp localtime
+    systimestamp unix_timestamp
+"""
+_OTHERS = """
+    uuid rand randn random shuffle randstr uniform monotonically_increasing_id spark_partition_id input_file_name
+    input_file_block_start input_file_block_length current_user session_user user reflect try_reflect java_method
+    http_request
+"""
+_CLOCK = frozenset(_TIMES.split())
+_NAMES = _CLOCK | frozenset(_OTHERS.split())
 _MODELS = re.compile(r"(try_)?(ai_\w+|vector_search)")  # Databricks adds functions that ask a model
 # Functions without parentheses that sqlglot reads as columns. Others, such as user, are columns to Spark as well.
 _KEYWORDS = {"localtimestamp", "current_time"}
@@ -87,6 +75,5 @@ def _is_volatile(node: exp.Expr) -> bool:
         text = node.this
         return isinstance(text, exp.Literal) and text.is_string and text.name.strip().lower() in _CLOCK_WORDS
     if isinstance(node, exp.Anonymous):
-        is_qualified = isinstance(node.parent, exp.Dot)  # a function of the user's
-        return is_name(node.name) and not is_qualified
+        return is_name(node.name) and not isinstance(node.parent, exp.Dot)  # a function of the user's
     return isinstance(node, exp.Func) and any(map(is_name, node.sql_names()))

@@ -11,8 +11,10 @@ from sqlglot import exp
 
 from scdgen import DataError, Spec, load_spec_text
 from scdgen.cases.duck import DuckWorld
-from scdgen.cases.play import Outcome, RunNumbers
+from scdgen.cases.play import RunNumbers
+from scdgen.duck.database import Merged
 from scdgen.model.pattern import rules_of
+from scdgen.run.results import RunResult
 from scdgen.sql import quote
 from scdgen.sql.tokens import DIALECT
 from tests.conftest import runnable
@@ -54,19 +56,10 @@ Plans = Literal["every", "last", "none"]
 Rows = list[tuple[Any, ...]]
 
 
-class Counted(Outcome, Protocol):
-    """The counts of a run, with those of rows that it left out."""
-
-    @property
-    def skipped(self) -> int: ...
-    @property
-    def rejected(self) -> Mapping[str, int]: ...
-
-
 class Side(Protocol):
     """A :class:`scdgen.cases.play.World` that merges the rows of a random case, and counts them by plan.sql."""
 
-    def merge(self, case: Case, spec: Spec, rows: list[Change], params: Mapping[str, Any]) -> Counted: ...
+    def merge(self, case: Case, spec: Spec, rows: list[Change], params: Mapping[str, Any]) -> Merged | RunResult: ...
     def count(self, case: Case, spec: Spec, rows: list[Change], params: Mapping[str, Any]) -> Mapping[str, int]: ...
     def put_facts(self, case: Case, facts: Rows) -> None: ...
     def columns(self, name: str) -> list[str]: ...
@@ -75,7 +68,7 @@ class Side(Protocol):
 
 
 class SparkSide(AnySpark):
-    def merge(self, case: Case, spec: Spec, rows: list[Change], params: Mapping[str, Any]) -> Counted:
+    def merge(self, case: Case, spec: Spec, rows: list[Change], params: Mapping[str, Any]) -> Merged | RunResult:
         source = source_of(self.spark, case, rows)
         return self.runner.run(runnable(self.spark, spec), source=source, params=params, infer=case.infers)
 
@@ -98,7 +91,7 @@ class SparkSide(AnySpark):
 
 
 class DuckSide(DuckWorld):
-    def merge(self, case: Case, spec: Spec, rows: list[Change], params: Mapping[str, Any]) -> Counted:
+    def merge(self, case: Case, spec: Spec, rows: list[Change], params: Mapping[str, Any]) -> Merged | RunResult:
         return self.database.run(spec, self._put(case, rows), params, case.infers)
 
     def count(self, case: Case, spec: Spec, rows: list[Change], params: Mapping[str, Any]) -> Mapping[str, int]:
@@ -370,7 +363,7 @@ class Batch:
         else:
             raise AssertionError(f"not refused by {rule}\n{self.label}")
 
-    def run(self) -> Counted:
+    def run(self) -> Merged | RunResult:
         """Merge; what plan.sql says before it is what is done."""
         given = self.case, self.spec, self.rows, self.params
         drawn = self.case.random.getstate()

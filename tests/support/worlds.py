@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen import DataError, Spec
 from scdgen.cases.block import Row
-from scdgen.cases.play import Given, Outcome, World
+from scdgen.cases.play import Given, World
 from scdgen.cases.spark import SparkWorld, collect
+from scdgen.duck.database import Merged
 from scdgen.duck.known import UnknownError
 from scdgen.patterns.pattern import pattern_of
 from tests.conftest import as_of, runnable
@@ -43,7 +44,7 @@ def foretell(world: World, spec: Spec, source: Given | None, params: Mapping[str
     return None if uncounted else merged(spec, planned)
 
 
-def require_foretold(foretold: dict[str, int] | None, result: Outcome) -> None:
+def require_foretold(foretold: dict[str, int] | None, result: Merged | RunResult) -> None:
     """Compare the rows of a MERGE with those that its plan counted."""
     if foretold is not None:
         done = {name: getattr(result, name) for name in foretold}
