@@ -55,10 +55,7 @@ def diff(
         output.echo(f"{found.target}: {_describe_sides(found)}", err=True)
     click.echo(format_diff(found, spec, kind))
     if found.is_cut:
-        click.echo(
-            f"… more than {limit} {'change' if limit == 1 else 'changes'}: narrow it with --key, or give --limit",
-            err=True,
-        )
+        output.note_cut(limit, "change")
 
 
 def _describe_sides(found: DiffResult) -> str:

@@ -1,7 +1,6 @@
 """``scdgen explain``: what the MERGE of a spec does, the options of the spec, where its columns come from.
 
-With ``--verbose``, also every default with its meaning and the steps of the MERGE. The meanings of options are the
-descriptions in the models, those of the MERGE and its steps the comments in the SQL.
+The meanings of options are the descriptions in the models, those of the MERGE and its steps the comments in the SQL.
 """
 
 from __future__ import annotations

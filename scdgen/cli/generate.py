@@ -102,14 +102,9 @@ def _load_right(given: Sequence[str], found: Sequence[Path], problems: list[Prob
 @options.specs_argument
 @options.templates_option
 @click.option("--out", default="generated", show_default=True, metavar="DIR", help="The output folder.")
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["sql", "notebook", "script", "checks"]),
-    default="sql",
-    show_default=True,
-    help="Also write a Databricks notebook, merge.sql as one statement, or checks that fail a job.",
-)
+@click.option("--format", "kind", type=click.Choice(["sql", "notebook", "script", "checks"]), default="sql",
+              show_default=True, help="Also write a Databricks notebook, merge.sql as one statement, or checks that "
+              "fail a job.")  # fmt: skip
 @click.option("--plan", is_flag=True, help="Also write plan.sql, which shows what merge.sql would do.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff if files differ.")
 @click.option("--diff", is_flag=True, help="Like --check; also show what the changes mean for stored rows.")
@@ -129,9 +124,10 @@ def generate(
     dry, found = check or diff, options.find_specs(specs)
     loaded = options.load_written(found)
     targets = _choose_targets(Path(out), loaded, dry)
-    _note_options(dry, targets)
     roots = {name: in_target(loaded, name) for name in targets}
-    if not dry:
+    if dry:
+        _note_options(targets)
+    else:
         _warn_of_local_paths(loaded)
     # A single spec says nothing about the folders of others, nor does an output that has more in it than SQL.
     below = any(path.absolute().is_relative_to(Path(out).absolute()) for path in found)
@@ -155,12 +151,12 @@ def generate(
         print_hint("all files are up to date")
 
 
-def _note_options(dry: bool, targets: Sequence[str | None] = ()) -> None:
+def _note_options(targets: Sequence[str | None]) -> None:
     """Say what a file, and not the command line, decides about a comparison; also with a quiet = true of the file."""
     chosen = options.chosen_targets()
-    others = bool(dry and chosen and targets) and tuple(targets) != chosen
+    others = bool(chosen) and tuple(targets) != chosen
     compared = f"compared, for they have a folder: {', '.join(name or 'the names as written' for name in targets)}"
-    notes = [describe_file_options("target" if others else ""), compared if others else ""] if dry else []
+    notes = [describe_file_options("target" if others else ""), compared if others else ""]
     if described := "; ".join(filter(None, notes)):
         log.note(printable(described))
 
@@ -246,10 +242,8 @@ def _list_others(folder: Path, known: Collection[str], kept: re.Pattern[str] | N
 def _require_none(changed: int, given: Sequence[Sequence[str]], kind: str, foreign: int = 0) -> None:
     """Exit with status 1 if files differ or are foreign, and say what to do."""
     if foreign:
-        what = "files or folders belong to no spec; remove them"
-        if foreign == 1:
-            what = "file or folder belongs to no spec; remove it"
-        echo(f"{foreign} {what}", err=True)
+        one, several = "file or folder belongs to no spec; remove it", "files or folders belong to no spec; remove them"
+        echo(f"{foreign} {several if foreign > 1 else one}", err=True)
     if changed:
         what = "generated files differ" if changed > 1 else "generated file differs"
         options = ["--format", kind] if kind != "sql" else []
@@ -334,12 +328,10 @@ def render_notebook(spec: Spec, scripts: Mapping[str, Script]) -> str:
             if line.lstrip().startswith((_SEPARATOR, _MAGIC)):
                 message = f"a notebook takes the line {line.strip()!r} in {name} for its own; fix the template"
                 raise SpecError([Problem(spec.origin, 0, 0, message)])
-    origin = code(printable(spec.origin))
     title = [f"# {code(spec.target)}", "", *([code(spec.description), ""] if spec.description else [])]
-    origin += f", feed {code(spec.feed)}" if spec.feed else ""
-    cells = [
-        _format_markdown([*title, f"Generated from {origin}; do not edit: change the spec and run `scdgen generate`."])
-    ]
+    origin = code(printable(spec.origin)) + (f", feed {code(spec.feed)}" if spec.feed else "")
+    title += [f"Generated from {origin}; do not edit: change the spec and run `scdgen generate`."]
+    cells = [_format_markdown(title)]
     for name, what in _INTRODUCTIONS.items():
         if name in scripts:
             cells += [_format_markdown([f"## {name.removesuffix('.sql')}", "", what]), *_list_cells(scripts[name])]
@@ -383,12 +375,8 @@ def _write_file(path: Path, text: str | None, check: bool, out: Path) -> int:
     if before == after:
         return 0
     if check:
-        lines = list(
-            difflib.unified_diff(
-                _split_lines(before or b""), _split_lines(after or b""), f"{path} (on disk)", f"{path} (of the spec)",
-                lineterm="",
-            )
-        )  # fmt: skip
+        old, new = _split_lines(before or b""), _split_lines(after or b"")
+        lines = [*difflib.unified_diff(old, new, f"{path} (on disk)", f"{path} (of the spec)", lineterm="")]
         # If only line ends differ, say so instead of showing every line.
         if before is not None and after is not None and before.replace(b"\r\n", b"\n") == after:
             what = "CR LF on disk, LF of the spec; for git, write eol=lf in .gitattributes"

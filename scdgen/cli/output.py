@@ -283,6 +283,11 @@ def echo(line: str, err: bool = False) -> None:
     click.echo(escape_control(line), err=err)
 
 
+def note_cut(limit: int, what: str) -> None:
+    """Say on stderr that there are more than so many rows, or other things."""
+    click.echo(f"… more than {limit} {what}{'s' * (limit != 1)}: narrow it with --key, or give --limit", err=True)
+
+
 def require_yes(otherwise: str, err: bool) -> None:
     """Ask whether to go on, with ``err`` on stderr; if not, print what did not happen and exit with status 1."""
     if not click.confirm("Go on?", err=err):

@@ -71,10 +71,7 @@ def show(
             elif text := output.format_rows(kind, found.columns, found.tuples, key_and_times(spec), flag_of(spec)):
                 click.echo(text)
             if found.following is not None:
-                click.echo(
-                    f"… more than {limit} {'row' if limit == 1 else 'rows'}: narrow it with --key, or give --limit",
-                    err=True,
-                )
+                output.note_cut(limit, "row")
 
 
 def key_and_times(spec: Spec) -> set[str]:

@@ -1,7 +1,7 @@
 """The page of ``scdgen show --html``: a lane per key, in a single file with its data as JSON, which loads nothing else.
 
-The times of the axis are whole numbers. What a version changed depends on the versions beside it, of which others were
-known at other times, so the script of the page finds it out. The page's policy lets a browser use this script alone.
+The times of the axis are whole numbers. The script of the page finds out what a version changed, because other versions
+beside it were known at other times. The page's policy lets a browser use this script alone.
 """
 
 from __future__ import annotations
@@ -61,9 +61,8 @@ class Page(Facts, template="show.html.j2", is_sql=False):
 def require_history(spec: Spec) -> None:
     """Raise :class:`UsageError` if the table does not keep history."""
     if not spec.keeps_history:
-        raise UsageError(
-            f"{spec.target} is {spec.pattern}, which keeps no history; use --format table, csv or json", option="--html"
-        )
+        what = f"{spec.target} is {spec.pattern}, which keeps no history"
+        raise UsageError(what, fix="use --format table, csv or json", option="--html")
 
 
 def build_page(spec: Spec, wanted: VersionFilter, found: VersionRows) -> Page:
@@ -99,8 +98,9 @@ def build_page(spec: Spec, wanted: VersionFilter, found: VersionRows) -> Page:
         # Microseconds do not fit in JavaScript's numbers.
         version |= {name: None if version[name] is None else str(version[name]) for name in ("start", "until")}
     places = iter(range(len(columns)))
+    counted = (f"{n} {what}{'s' * (n != 1)}" for n, what in zip(counts, ("key", "version"), strict=True))
     return Page(
-        spec.target, spec.description, f"{_count(counts[0], 'key')}, {_count(counts[1], 'version')}", kind,
+        spec.target, spec.description, ", ".join(counted), kind,
         limit=len(found.rows) if found.following is not None else None,
         cut=cut if cut in {_name_key(spec, row) for row in found.rows[-1:]} else None,
         whole=whole, runs=len(moments),
@@ -128,9 +128,7 @@ def _build_version(
     start = first if start is None else start
     # A version without an end that is not open is corrupt; draw it with zero length.
     until = None if row[OPEN] else start if until is None else until
-    begins, ends = (
-        format_value(row[name]).removesuffix(" 00:00:00") for name in (history.valid_from, history.valid_to)
-    )
+    begins, ends = (format_value(row[n]).removesuffix(" 00:00:00") for n in (history.valid_from, history.valid_to))
     return {
         "start": start,
         "until": until,
@@ -167,10 +165,6 @@ def _choose_ends(known: Sequence[int], kind: str, goes_on: bool) -> tuple[int, i
     if hi == lo:
         return lo, lo + _LEAST_SPAN[kind]
     return lo, hi + (max(1, (hi - lo) // 12) if goes_on else 0)
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def parse_time(stored: object, kind: str) -> int | None:

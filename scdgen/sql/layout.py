@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
+from typing import ClassVar
 
 from scdgen.sql.tokens import tokens
 
@@ -74,11 +75,7 @@ class Word:
         return self
 
     last = first
-
-    @property
-    def is_query(self) -> bool:
-        """Whether it is a subquery."""
-        return False
+    is_query: ClassVar[bool] = False
 
 
 @dataclass(slots=True)
@@ -403,9 +400,8 @@ def _list(items: Items, by: int, column: int, calls: bool) -> str:
 def _part(part: Items, by: int, column: int) -> str:
     more = part[-1].upper == ","
     value = part[:-1] if more else part
-    lay = (
-        _each if _words(value, 1).startswith("AS") and isinstance(value[-1], Group) else _expression
-    )  # a window, or a value
+    is_window = _words(value, 1).startswith("AS") and isinstance(value[-1], Group)
+    lay = _each if is_window else _expression
     return lay(value, by, column, 1) + (_text(part[-1:]) if more else "")
 
 
@@ -433,15 +429,8 @@ def _group(group: Item, by: int, column: int = 0, tail: int = 0, broken: bool = 
         if rows and len(rows) > 1 and _is_count(rows[0]):  # how many rows STACK has
             group.first.text += _text(rows.pop(0))
         body = _pad(inside).join(_above(row[0], inside) + _part(row, inside, inside) for row in rows)
-    return (
-        _text([group.first])
-        + _pad(inside)
-        + above
-        + body
-        + below
-        + _pad(by)
-        + _text([Word(")", beside=group.last.beside)])
-    )
+    end = _text([Word(")", beside=group.last.beside)])
+    return _text([group.first]) + _pad(inside) + above + body + below + _pad(by) + end
 
 
 def _filled(parts: list[Items], by: int, calls: bool = False) -> list[Items]:

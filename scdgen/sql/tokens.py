@@ -70,21 +70,6 @@ def stray_comma(found: Sequence[Token]) -> int | None:
     return None
 
 
-def split_statements(script: str) -> list[str]:
-    """The statements of a script, as written, without the closing semicolons.
-
-    >>> split_statements("SELECT ';';\\n-- why\\nSELECT 2;\\n")
-    ["SELECT ';'", '-- why\\nSELECT 2']
-    """
-    found, start = [], 0
-    for token in tokens(script):
-        if token.token_type is TokenType.SEMICOLON:
-            found.append(script[start : token.start].strip())
-            start = token.end + 1
-    found.append(script[start:].strip())
-    return [statement for statement in found if statement]
-
-
 def split_tokens(found: Iterable[Token]) -> Iterator[tuple[list[Token], int]]:
     """Yield the tokens of each statement, without its semicolon, and the place after that; an empty one has none."""
     statement = list[Token]()

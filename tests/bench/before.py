@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scdgen import load_spec_text, render
+from scdgen.compile.statements import cut
 from scdgen.engine.session import set_while
-from scdgen.sql.tokens import split_statements
 from tests.bench import joined
 from tests.bench.data import SCHEMA, Size, make_batch, make_history, names, spec_text
 from tests.bench.history import Measured, clone, merge_script, same
@@ -120,7 +120,7 @@ def earlier_merge(checkout: Path, text: str) -> str:
 
 def _make_empty(spark: SparkSession, text: str, table: str) -> None:
     spark.sql(f"DROP TABLE IF EXISTS {SCHEMA}.{table}")
-    for statement in split_statements(render(load_spec_text(text)).create):
+    for statement in cut(render(load_spec_text(text)).create).texts:
         spark.sql(statement)
 
 

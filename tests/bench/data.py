@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scdgen import load_spec_text, render
+from scdgen.compile.statements import cut
 from scdgen.model.spec import Spec
-from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -108,7 +108,7 @@ def _start(number: str) -> str:
 def make_history(spark: SparkSession, size: Size, table: str) -> None:
     """The table before the batch, by scdgen's own create.sql."""
     spark.sql(f"DROP TABLE IF EXISTS {SCHEMA}.{table}")
-    for statement in split_statements(render(spec_of(size, table, "nowhere")).create):
+    for statement in cut(render(spec_of(size, table, "nowhere")).create).texts:
         spark.sql(statement)
     for age in range(size.versions):
         newest = age == size.versions - 1

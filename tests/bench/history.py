@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scdgen.sql.tokens import split_statements
+from scdgen.compile.statements import cut
 from tests.bench.data import SCHEMA, Size, make_batch, make_history, make_plain, make_result
 from tests.bench.methods import BATCH, METHODS, OLD, PLAIN, RESULT, Method, rival_methods, scdgen
 from tests.bench.rivals import make_dbt, make_sqlmesh
@@ -51,7 +51,7 @@ def clone(spark: SparkSession, table: str, of: str = OLD) -> None:
 
 def merge_script(spark: SparkSession, script: str) -> None:
     """Send the statements of a merge.sql."""
-    for statement in split_statements(script):
+    for statement in cut(script).texts:
         spark.sql(statement).collect()
 
 

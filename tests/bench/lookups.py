@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from scdgen import load_spec_text, render
-from scdgen.sql.tokens import split_statements
+from scdgen.compile.statements import cut
 from tests.bench.data import DAYS, SCHEMA, Size, make_history, spec_text
 from tests.bench.history import Measured
 
@@ -59,7 +59,7 @@ def make_tables(spark: SparkSession, size: Size, facts: int) -> None:
         spec_text(size, DIMENSION, "nowhere")
         + f"lookups:\n  {SCHEMA}.as_was: {{at: ordered_at, {fact}}}\n  {SCHEMA}.as_is: {{version: current, {fact}}}\n"
     )
-    for statement in split_statements(render(spec).lookups):
+    for statement in cut(render(spec).lookups).texts:
         spark.sql(statement)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scdgen import Runner, render
-from scdgen.sql.tokens import split_statements
+from scdgen.compile.statements import cut
 from tests.bench.data import SCHEMA, Size, names, spec_of
 from tests.bench.rivals import Dbt, SqlMesh
 
@@ -44,7 +44,7 @@ def scdgen(spark: SparkSession, size: Size, table: str, batch: str = BATCH) -> N
 
 def merge_sql(spark: SparkSession, size: Size, table: str) -> None:
     """The statements of the generated file, without the runner, for a fair comparison."""
-    *before, merge = split_statements(render(spec_of(size, table, f"{SCHEMA}.{BATCH}")).merge)
+    *before, merge = cut(render(spec_of(size, table, f"{SCHEMA}.{BATCH}")).merge).texts
     for statement in before:
         spark.sql(statement)
     row = spark.sql(merge).collect()[0]

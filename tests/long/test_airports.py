@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import Runner, load_spec, render
+from scdgen.compile.statements import cut
 from scdgen.engine.session import set_while
 from scdgen.files.errors import open_files
-from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
 from tests.tools.airports import fetch
 
@@ -86,7 +86,7 @@ def test_history_equals_a_diff_of_the_files(spark: SparkSession, releases: dict[
     # The committed files alone change the table.
     spark.sql("DROP TABLE geo.airports")
     folder = ROOT / "generated" / "geo.airports"
-    for statement in split_statements((folder / "create.sql").read_text()):
+    for statement in cut((folder / "create.sql").read_text()).texts:
         spark.sql(statement)
     spark.sql("DROP TABLE IF EXISTS geo.airports_release")
     for date, file in releases.items():
@@ -94,14 +94,14 @@ def test_history_equals_a_diff_of_the_files(spark: SparkSession, releases: dict[
             "geo.airports_release"
         )
         spark.sql(f"DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT TIMESTAMP '{date}'")
-        for statement in split_statements((folder / "merge.sql").read_text()):
+        for statement in cut((folder / "merge.sql").read_text()).texts:
             spark.sql(statement)
     assert sorted(map(tuple, spark.table("geo.airports").collect()), key=repr) == by_runner
-    for statement in split_statements((folder / "views.sql").read_text()):
+    for statement in cut((folder / "views.sql").read_text()).texts:
         spark.sql(statement)
-    for statement in split_statements((folder / "checks.sql").read_text()):
+    for statement in cut((folder / "checks.sql").read_text()).texts:
         assert spark.sql(statement).count() == 0
-    for statement in split_statements(render(load_spec(ROOT / "specs/airports.yml")).plan):
+    for statement in cut(render(load_spec(ROOT / "specs/airports.yml")).plan).texts:
         planned = spark.sql(statement)
     assert planned.count() == 0
     as_of = spark.sql("SELECT COUNT(*) FROM geo.airports_as_of(TIMESTAMP '2024-01-01')").collect()[0][0]

@@ -16,7 +16,6 @@ from scdgen.compile.script import render_script
 from scdgen.compile.statements import cut
 from scdgen.engine.spark3 import Substituting
 from scdgen.model.bind import bind
-from scdgen.sql.tokens import split_statements
 from tests.conftest import Called
 
 if TYPE_CHECKING:
@@ -97,8 +96,8 @@ def test_pasted_file_has_an_id_of_its_own(spark: SparkSession, form: str) -> Non
     spark.sql(f"DROP TABLE IF EXISTS {spec.target}")
     rows(spark, (1, "Ann", "2024-01-01"), (2, "Bob", "2024-01-01")).createOrReplaceTempView("pasted")
     scripts = render(bind(spec, "pasted", {}))
-    merge = split_statements(scripts.merge) if form == "files" else [render_script(cut(scripts.merge), Compiler())]
-    for statement in [*split_statements(scripts.create), *merge]:
+    merge = cut(scripts.merge).texts if form == "files" else [render_script(cut(scripts.merge), Compiler())]
+    for statement in [*cut(scripts.create).texts, *merge]:
         spark.sql(statement).collect()
     found = stored(spark, spec.target)
     unknown, (one, other) = found.pop((-1, "1900-01-01")), found.values()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import CheckResult, Runner, Spec, load_spec_text, render
-from scdgen.sql.tokens import split_statements
+from scdgen.compile.statements import cut
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -271,7 +271,7 @@ def test_each_damage_fails_its_checks(spark: SparkSession, name: str) -> None:
             counts[result.name] = counts.get(result.name, 0) + 1
     assert got == expected
 
-    (query,) = split_statements(render(spec).checks)
+    (query,) = cut(render(spec).checks).texts
     broken = {row["check_name"]: row["broken_rows"] for row in spark.sql(query).collect()}
     assert broken == {result.name: result.failures for result in results if result.failures}
 

@@ -11,8 +11,8 @@ import pytest
 
 from scdgen import Runner
 from scdgen.compile.compile import render
+from scdgen.compile.statements import cut
 from scdgen.run.delta import is_conflict
-from scdgen.sql.tokens import split_statements
 from tests.conftest import rows_of
 from tests.support.waiting import waiting
 from tests.tools.writers import frame_of, spec_of
@@ -86,7 +86,7 @@ def test_source_reads_the_version_merged_into(spark: SparkSession) -> None:
     runner.run(spec, frame_of(spark, [(1, "2024-01-01", "a")]))
     frame_of(spark, [(1, "2024-01-03", "c")]).createOrReplaceTempView("gap_source")
     bound = spec.model_copy(update={"source": spec.source.model_copy(update={"table": "gap_source"})})
-    *variables, merge = split_statements(render(bound).merge)
+    *variables, merge = cut(render(bound).merge).texts
     for statement in variables:
         spark.sql(statement)
     other = spark.newSession()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Runner, ScdgenError, load_spec_text, render
+from scdgen.compile.statements import cut
 from scdgen.errors import UsageError
-from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -152,7 +152,7 @@ def test_rows_that_the_source_leaves_out_break_no_rule(spark: SparkSession) -> N
             Runner(spark).run(spec)
         rows = spark.table(f"left_out.{name}").select("id", "v").collect()
         assert [tuple(row) for row in rows] == [(1, "a")]
-        *before, merge = split_statements(render(spec).merge)
+        *before, merge = cut(render(spec).merge).texts
         for statement in before:
             spark.sql(statement)
         assert spark.sql(merge).collect()[0][0] == 0, "the file pasted as it is changes nothing"

@@ -14,7 +14,6 @@ from scdgen import DataError, EngineError, Runner, load_spec_text, render
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import cut
-from scdgen.sql.tokens import split_statements
 from tests.conftest import by_tier, rows_of
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def fill(spark: SparkSession, table: str, query: str) -> None:
 
 def paste(session: Any, *scripts: str) -> None:
     for script in scripts:
-        for statement in split_statements(script):
+        for statement in cut(script).texts:
             session.sql(statement).collect()
 
 
@@ -182,7 +181,7 @@ def test_a_paste_in_another_zone_stops(spark: SparkSession) -> None:
     assert history(spark, "env.zone_paste") == before
     # What only reads is right in any zone.
     paste(session, scripts.checks)
-    assert all(session.sql(check).isEmpty() for check in split_statements(scripts.checks))
+    assert all(session.sql(check).isEmpty() for check in cut(scripts.checks).texts)
     paste(session, "SET TIME ZONE 'UTC'", scripts.merge)
     assert history(spark, "env.zone_paste") == AFTER_TWO
 
@@ -285,7 +284,7 @@ def test_a_paste_that_creates_something_stops_in_another_session(spark: SparkSes
             paste(ntz, script)
     assert not spark.catalog.tableExists("env.creates_facts")
     paste(spark, scripts.views, scripts.lookups)
-    assert spark.sql(split_statements(scripts.checks)[0]).isEmpty()
+    assert spark.sql(cut(scripts.checks).texts[0]).isEmpty()
     # What was created in the right session is right in any: the clock of Berlin was changed on 2024-10-27.
     assert [row.id for row in berlin.sql("SELECT id FROM env.creates_now").collect()] == [1]
     assert berlin.table("env.creates_facts").where("since IS NULL").isEmpty()
@@ -383,7 +382,7 @@ def test_a_night_without_rows(spark: SparkSession, form: str) -> None:
     scripts = render(spec)
     paste(spark, scripts.create, scripts.merge)
     # No scan and no join tests the rules.
-    merge = split_statements(scripts.merge)[-1]
+    merge = cut(scripts.merge).texts[-1]
     query = merge[merge.index("USING (") + 7 : merge.index("\n) AS s")]
     (plan,) = spark.sql(f"EXPLAIN {query}").collect()[0]
     guarded = [line for line in plan.splitlines() if "raise_error" in line]

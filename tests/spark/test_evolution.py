@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Runner, load_spec_text
+from scdgen.compile.statements import cut
 from scdgen.model.spec import Spec
-from scdgen.sql.tokens import split_statements
 from tests.conftest import rows_of
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def test_statements_of_a_message_keep_the_history(spark: SparkSession, runner: R
             message = str(refused)
             assert (ADOPT in message) == adopts, message
             statements = "\n".join(line for line in message.splitlines() if line.startswith("    "))
-            for statement in split_statements(statements):
+            for statement in cut(statements).texts:
                 spark.sql(statement)
             if adopts:
                 break
@@ -285,7 +285,7 @@ def test_table_rebuilt_from_itself_is_as_from_its_changes(spark: SparkSession, r
     try:
         runner.plan(itself)
     except DataError as refused:
-        for statement in split_statements("\n".join(x for x in str(refused).splitlines() if x.startswith("    "))):
+        for statement in cut("\n".join(x for x in str(refused).splitlines() if x.startswith("    "))).texts:
             spark.sql(statement)
     result = runner.run(itself)
     assert spark.table("evolve.dim").count() == stored + result.inserted - result.deleted != stored

@@ -13,7 +13,7 @@ import pytest
 
 from scdgen import Runner, render
 from scdgen.cases.spark import collect
-from scdgen.sql.tokens import split_statements
+from scdgen.compile.statements import cut
 from tests.support.grown import VALUES, Feed, all_files, create_upserted, opened_files, spec_of, start_of, upsert
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def test_move_a_table_over(spark: SparkSession) -> None:
     runner.run(spec_of("grown.moved", old, VALUES[:-1]), feed.rows(spark, 0))
     runner.run(spec_of("grown.moved", old), feed.rows(spark, 1))
     version = runner.history(spec)[0].version
-    _, create, *_ = split_statements(render(spec).create)
+    _, create, *_ = cut(render(spec).create).texts
     spark.sql(create.replace("CREATE TABLE IF NOT EXISTS", "CREATE OR REPLACE TABLE"))
     names = spark.table("grown.moved").columns
     kept = spark.sql(f"SELECT * FROM grown.moved VERSION AS OF {version}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Runner, load_spec_text, render
-from scdgen.sql.tokens import split_statements
+from scdgen.compile.statements import cut
 from tests.conftest import rows_of
 from tests.support.random_specs import GAPS, LAST_RUN, OPEN_ENDS, TYPES, Case, history, key, make_case
 from tests.support.reference import (
@@ -91,8 +91,8 @@ def _source_of_join(spark: SparkSession, rows: list[tuple[object, ...]]) -> str:
     schema = "id int, other int, name string, valid_from string, valid_to string"
     spark.createDataFrame(rows, schema).createOrReplaceTempView("joined_planned")
     scripts = render(load_spec_text(PLANNED))
-    *before, merge = split_statements(scripts.merge)
-    for statement in [*split_statements(scripts.create), *before]:
+    *before, merge = cut(scripts.merge).texts
+    for statement in [*cut(scripts.create).texts, *before]:
         spark.sql(statement)
     return merge.partition(" USING (\n")[2].rpartition("\n) AS s\n")[0]
 

@@ -13,7 +13,7 @@ import pytest
 
 from scdgen import Spec, load_spec_text, render
 from scdgen.cases.spark import collect
-from scdgen.sql.tokens import split_statements
+from scdgen.compile.statements import cut
 from tests.conftest import by_tier
 from tests.support.random_specs import BEGINNING, LAST_RUN, Case, history, key, make_case
 from tests.support.reference import History, Version, look_up, read_versions, replace_histories, written
@@ -42,7 +42,7 @@ def test_each_fact_has_its_version(spark: SparkSession, tmp_path: Path, seed: in
     kinds = ", ".join(f"who_{name} {'int' if i == 0 else 'string'}" for i, name in enumerate(case.how.keys))
     spark.createDataFrame(facts, f"fact int, {kinds}, ordered {case.kind}").createOrReplaceTempView("fact_rows")
     spark.sql("CREATE OR REPLACE TABLE looked.facts USING DELTA AS SELECT * FROM fact_rows")
-    for statement in split_statements(render(spec).lookups):
+    for statement in cut(render(spec).lookups).texts:
         spark.sql(statement)
     for name in LOOKUPS:
         found = spark.sql(f"SELECT fact, dim_a, since FROM looked.{name}_{seed}")
@@ -94,11 +94,11 @@ def test_text_matches_only_key_written_alike(spark: SparkSession, kind: str) -> 
         "keys": ["id"], "columns": {"id": kind}, "lookups": lookups,
     }  # fmt: skip
     scripts = render(load_spec_text(json.dumps(document)))
-    for statement in split_statements(scripts.create):
+    for statement in cut(scripts.create).texts:
         spark.sql(statement)
     rows = f"SELECT CAST(k AS {kind}), TIMESTAMP '2024-01-01', NULL, TRUE FROM (SELECT EXPLODE(ARRAY({keys})) AS k)"
     spark.sql(f"INSERT INTO looked.typed {rows}")
-    for statement in split_statements(scripts.lookups):
+    for statement in cut(scripts.lookups).texts:
         spark.sql(statement)
     for view, (_, values, expected) in zip(lookups, facts, strict=True):
         found = collect(spark.sql(f"SELECT CAST(k AS STRING), found IS NULL FROM {view}"))
@@ -127,7 +127,7 @@ def _document(case: Case) -> str:
 
 def _create(spark: SparkSession, case: Case, spec: Spec, state: History) -> None:
     """Create the table with the versions of a history."""
-    for statement in split_statements(render(spec).create):
+    for statement in cut(render(spec).create).texts:
         spark.sql(statement)
     how = replace(case.how, open_end=case.time(100)) if case.how.open_end == LAST_RUN else case.how
     rows = spark.createDataFrame(written(state, how), spark.table(spec.target).schema)

@@ -11,7 +11,7 @@ import pytest
 
 from scdgen import DataError, Runner, load_spec_text, render
 from scdgen.cases.spark import collect
-from scdgen.sql.tokens import split_statements
+from scdgen.compile.statements import cut
 from tests.conftest import Called, seeds
 from tests.support.random_batches import SparkSide, play
 from tests.support.random_specs import make_members_case
@@ -221,7 +221,7 @@ def test_unknown_member_keeps_its_start(spark: SparkSession, start: str) -> None
     )
     create = render(spec).create.replace("TIMESTAMP '1900-01-01 ", f"TIMESTAMP '{start} ")
     assert start in create
-    for statement in split_statements(create):
+    for statement in cut(create).texts:
         spark.sql(statement)
     before = collect(spark.table("members.kept"))
     assert [row[2 + 1].year for row in before] == [int(start[:4])]
@@ -234,7 +234,7 @@ def test_unknown_member_keeps_its_start(spark: SparkSession, start: str) -> None
     assert not runner.plan(spec, source=spark.sql(row.format(1, "b", "2024-01-07")))
     with pytest.raises(DataError, match="reserved key"):
         runner.run(spec, source=spark.sql(row.format(-1, "b", "2024-01-07")))
-    for statement in split_statements(render(spec).lookups):
+    for statement in cut(render(spec).lookups).texts:
         spark.sql(statement)
     found = spark.sql("SELECT customer, who FROM members.kept_facts").collect()
     assert {row["customer"]: row["who"] for row in found} == {None: "Unknown", 1: "a", 2: None}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import Runner, Spec, load_spec_text, render
-from scdgen.sql.tokens import split_statements
+from scdgen.compile.statements import cut
 from tests.conftest import rows_of
 from tests.support.parents import Parents, Rows
 
@@ -87,8 +87,8 @@ def test_parents_are_joined_by_hash_and_changed_ones_read_by_their_time(spark: S
         values = row.replace(")", ", TIMESTAMP '2024-01-01', NULL)")
         spark.sql(f"INSERT INTO joined.{name} VALUES {values}, {values.replace('1', '2', 1)}")
     scripts = render(load_spec_text(PLANNED))
-    *before, merge = split_statements(scripts.merge)
-    for statement in [*split_statements(scripts.create), *before]:
+    *before, merge = cut(scripts.merge).texts
+    for statement in [*cut(scripts.create).texts, *before]:
         spark.sql(statement)
     source = merge.partition(" USING (\n")[2].rpartition("\n) AS s\n")[0]
     for since in ("NULL", "TIMESTAMP '2024-02-01'"):

@@ -11,7 +11,7 @@ import pytest
 from scdgen import load_spec_text
 from scdgen.cli.main import main
 from scdgen.compile.compile import render
-from scdgen.sql.tokens import split_statements
+from scdgen.compile.statements import cut
 from tests.conftest import rows_of
 
 VIEWS = [("c1", None, "2024-01-01"), ("c1", 7, "2024-01-02"), ("c2", None, "2024-01-03")]
@@ -77,7 +77,7 @@ def test_failure_skips_dependent_specs(
         return line.rpartition(" in ")[0]
 
     load(spark, [*VIEWS, (None, 8, "2024-01-04")])
-    for statement in split_statements(render(load_spec_text(SPECS["c_first"])).create):
+    for statement in cut(render(load_spec_text(SPECS["c_first"])).create).texts:
         spark.sql(statement)
     spark.sql("INSERT INTO pipe.first VALUES ('c0', DATE '2023-12-31')")
     status, out, err = run()

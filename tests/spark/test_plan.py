@@ -12,10 +12,10 @@ import pytest
 
 from scdgen import DataError, Runner, Spec, load_spec, load_spec_text, render
 from scdgen.cli.plan import format_plan
+from scdgen.compile.statements import cut
 from scdgen.facts.plan import Counts
 from scdgen.model.pattern import rules_of
 from scdgen.run.results import PlanResult, RunResult
-from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT, Called, seeds
 from tests.support.random_specs import LAST_RUN, Case, batch_rows, make_case, source_of
 
@@ -265,7 +265,7 @@ def test_plan_output_is_that_in_the_readme(spark: SparkSession, call: Called) ->
 def test_pasted_plan_gives_the_same_rows(spark: SparkSession, call: Called, tmp_path: Path) -> None:
     spark.sql("DROP TABLE IF EXISTS crm.customer_updates")
     spark.read.csv(str(tmp_path / "changes.csv"), header=True).write.saveAsTable("crm.customer_updates")
-    *before, counts, sample = split_statements(render(load_spec(ROOT / "specs/customer.yml")).plan)
+    *before, counts, sample = cut(render(load_spec(ROOT / "specs/customer.yml")).plan).texts
     for _ in range(2):
         for statement in before:
             spark.sql(statement)
@@ -382,7 +382,7 @@ def test_columns_named_like_columns_of_the_plan(spark: SparkSession, pattern: st
     plan = runner.plan(spec, source=spark.sql(" UNION ALL ".join(rows)), sample=5, rows=False)
     listed = [(found.action, found.deletes, found.key["n"], found.changed) for found in plan.sample]
     spark.sql(rows[0]).createOrReplaceTempView("odd_rows")
-    *before, sample = split_statements(render(load_spec_text(text.replace("nowhere", "odd_rows"))).plan)
+    *before, sample = cut(render(load_spec_text(text.replace("nowhere", "odd_rows"))).plan).texts
     for statement in before:
         spark.sql(statement)
     shown = spark.sql(sample)

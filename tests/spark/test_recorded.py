@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Runner, load_spec_text
+from scdgen.compile.statements import cut
 from scdgen.errors import STATEMENT
-from scdgen.sql.tokens import split_statements
 from tests.conftest import seeds
 from tests.support.random_batches import SparkSide, play
 from tests.support.random_specs import make_recorded_case
@@ -169,7 +169,7 @@ def test_table_gets_the_axis_and_loses_it(spark: SparkSession) -> None:
         with pytest.raises(DataError, match=r"history\.recorded") as refused:
             runner.run(spec, rows)
         printed = (line for line in str(refused.value).splitlines() if line.startswith(STATEMENT))
-        for statement in split_statements("\n".join(printed)):
+        for statement in cut("\n".join(printed)).texts:
             spark.sql(statement)
         runner.run(spec, rows)
     found = days(spark, "SELECT city, valid_from, valid_to FROM recorded.people")

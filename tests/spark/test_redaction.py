@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Runner, load_spec_text
+from scdgen.compile.statements import cut
 from scdgen.engine.session import set_while
 from scdgen.model.spec import Spec
-from scdgen.sql.tokens import split_statements
 from tests.conftest import Called
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def test_drift_names_the_columns(spark: SparkSession, table: str) -> None:
     with pytest.raises(DataError) as caught:
         runner.run(spec_of(table, columns={**COLUMNS, "password": "string"}), source=frame(spark, ROWS[1]))
     assert "columns.password.track: false -> true: a stored version has only its newest value" in str(caught.value)
-    for statement in split_statements(str(caught.value).split(":\n", 1)[1]):
+    for statement in cut(str(caught.value).split(":\n", 1)[1]).texts:
         spark.sql(statement).collect()
     changed = spec_of(table, columns={**COLUMNS, "password": "string"})
     assert runner.run(changed, source=frame(spark, ROWS[1])).inserted == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,6 @@ from scdgen.compile.statements import cut
 from scdgen.engine.engine import rule_name
 from scdgen.model.bind import bind
 from scdgen.model.spec import Spec
-from scdgen.sql.tokens import split_statements
 from tests.conftest import rows_of
 from tests.support.random_specs import batch_rows, make_case, source_of
 
@@ -28,11 +28,11 @@ SEEDS = [3, 5, 2, 6, *range(20, 38)]
 
 
 def run_statements(spark: SparkSession, script: str) -> None:
-    for statement in split_statements(script):
+    for statement in cut(script).texts:
         spark.sql(statement).collect()
 
 
-def rule_of(spark: SparkSession, statements: list[str]) -> str | None:
+def rule_of(spark: SparkSession, statements: Iterable[str]) -> str | None:
     """Run statements; returns the rule that stopped one."""
     try:
         for statement in statements:
@@ -66,7 +66,7 @@ def test_script_gives_the_rows_of_the_merge(spark: SparkSession, tmp_path: Path,
                 run_statements(spark, script.create)
         for again in (False, True):
             rules = [
-                rule_of(spark, split_statements(scripts[0].merge)),
+                rule_of(spark, cut(scripts[0].merge).texts),
                 rule_of(spark, [render_script(cut(scripts[1].merge), Compiler())]),
             ]
             label = f"seed {seed}, batch {number}{', again' * again}\n{cases[0].text}"

@@ -17,7 +17,6 @@ from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import cut
 from scdgen.model.bind import bind
-from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -77,7 +76,7 @@ def make(spark: SparkSession, spec: Spec, opened: int) -> None:
     Batches that touch every key leave such files.
     """
     spark.sql(f"DROP TABLE IF EXISTS {TABLE}")
-    for statement in split_statements(render(spec).create):
+    for statement in cut(render(spec).create).texts:
         spark.sql(statement)
     kind, history = spec.history.type, spec.history
     starts = [moment(kind, f"'2024-{month:02}-01'") for month in range(1, opened + 1)]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scdgen import EngineError, Runner, load_spec_text, render
-from scdgen.sql.tokens import split_statements
+from scdgen.compile.statements import cut
 from tests.conftest import rows_of
 
 SPEC = """
@@ -44,7 +44,7 @@ def test_run_substitutes_variables(spark: Any) -> None:
 def test_spark_3_refuses_variables_and_functions(spark: Any) -> None:
     spec, runner, rows = load_spec_text(SPEC + "views: {as_of: old.people_at}\n"), Runner(spark), spark.sql(ROWS)
     spark.sql("DROP TABLE IF EXISTS old.people")
-    declare = split_statements(render(spec).merge)[0]
+    declare = cut(render(spec).merge).texts[0]
     if not spark.version.startswith("3."):
         assert runner.spark is spark, "no wrapper"
         spark.sql(declare).collect()

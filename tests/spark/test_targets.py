@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scdgen import Runner, load_spec, render
-from scdgen.sql.tokens import split_statements
+from scdgen.compile.statements import cut
 from tests.conftest import Called, rows_of
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def test_two_targets_side_by_side(
         status, _, err = called("run", "specs", "--target", target)
         assert status == 0, err
         scripts = render(load_spec("specs/customer.yml", target=target))
-        for statement in split_statements(scripts.views + scripts.lookups):
+        for statement in cut(scripts.views + scripts.lookups).texts:
             spark.sql(statement)
 
     def found(target: str, table: str) -> list[tuple[object, ...]]:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from scdgen import Spec, load_spec_text, render
 from scdgen.compile import queries
 from scdgen.compile.render import Compiler
+from scdgen.compile.statements import cut
 from scdgen.facts.base import EXPECTATION
 from scdgen.facts.built import Source
 from scdgen.patterns.pattern import pattern_of
-from scdgen.sql.tokens import split_statements
 from tests.support.spec_variations import text_of
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def create(spark: SparkSession, kind: str, columns: int, renamed: bool = False, 
     spark.sql("CREATE TABLE wide.facts (id INT, at TIMESTAMP) USING delta")
     scripts = render(spec)
     for script in (scripts.create, scripts.views, scripts.lookups):
-        for statement in split_statements(script) if script else ():
+        for statement in cut(script).texts if script else ():
             spark.sql(statement)
     return spec
 
@@ -150,7 +150,7 @@ def find_queries(spark: SparkSession, spec: Spec) -> Iterator[tuple[str, str]]:
     Runs the statements before each, which set variables and create views.
     """
     text = Compiler().render_query
-    *before, view, counts, sample = split_statements(render(spec).plan)
+    *before, view, counts, sample = cut(render(spec).plan).texts
     for statement in (*before, view):
         spark.sql(statement)
     yield "plan.sql: counts", counts
@@ -224,7 +224,7 @@ def assert_merge_linear(spark: SparkSession, kind: str, last: str) -> None:
     """
     planner, costs = Planner(spark), list[int]()
     for columns in (8, 16):
-        *before, merge = split_statements(render(create(spark, kind, columns, last=last)).merge)
+        *before, merge = cut(render(create(spark, kind, columns, last=last)).merge).texts
         for statement in before:
             spark.sql(statement)
         costs.append(planner.allocated(merge))

@@ -22,9 +22,10 @@ from sqlglot.errors import TokenError
 
 from scdgen.cli.options import find_specs
 from scdgen.compile.compile import render
+from scdgen.compile.statements import cut
 from scdgen.errors import SpecError
 from scdgen.model.load import load_spec_text
-from scdgen.sql.tokens import split_statements, tokens
+from scdgen.sql.tokens import tokens
 
 ROOT = Path(__file__).resolve().parents[2]
 # The result of a Jinja expression if one were run; no input contains it.
@@ -127,7 +128,7 @@ def outcome(text: str) -> str:
     for name, script in files.items():
         if PROOF in script:
             return f"{name}: an expression of Jinja was run"
-        kinds = [_kind(statement) for statement in split_statements(script)]
+        kinds = [_kind(statement) for statement in cut(script).texts]
         allowed = ALLOWED[name]
         if any(kind not in allowed for kind in kinds):
             return f"{name}: statements {kinds}"

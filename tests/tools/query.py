@@ -10,15 +10,15 @@ from itertools import takewhile
 from pathlib import Path
 
 from scdgen.cli.output import format_table
+from scdgen.compile.statements import cut
 from scdgen.engine.session import local_session
-from scdgen.sql.tokens import split_statements
 
 
 def main(warehouse: str, *files: str) -> None:
     spark = local_session(warehouse)
     try:
         for file in files:
-            for statement in split_statements(Path(file).read_text()):
+            for statement in cut(Path(file).read_text()).texts:
                 found = spark.sql(statement)
                 if found.columns:
                     comment = takewhile(lambda line: line.startswith("-- "), statement.splitlines())

@@ -21,7 +21,7 @@ from typing import Any
 from unittest import mock
 
 from scdgen.cli.main import main
-from scdgen.sql.tokens import split_statements
+from scdgen.compile.statements import cut
 from tests.conftest import ROOT, SETTINGS
 from tests.support.pages import PAGES, Command, blocks, commands, name_of
 
@@ -64,7 +64,7 @@ class Session:
     def run(self, text: str, language: str) -> None:
         """Run SQL statements or Python; their output is not in the page."""
         if language == "sql":
-            for statement in split_statements(text):
+            for statement in cut(text).texts:
                 self.spark.sql(statement).collect()
         else:
             with contextlib.redirect_stdout(io.StringIO()):

@@ -7,8 +7,8 @@ import pytest
 from scdgen import load_spec_text, render
 from scdgen.compile.queries import check_all, check_script
 from scdgen.compile.render import Compiler
+from scdgen.compile.statements import cut
 from scdgen.duck.database import Database
-from scdgen.sql.tokens import split_statements
 
 SPEC = load_spec_text(
     "target: c.t\npattern: scd2\nsource: {table: c.s, effective_at: at}\nkeys: [id]\n"
@@ -51,7 +51,7 @@ def fill(rows: list[str]) -> Database:
 
 
 def test_one_query_names_each_broken_check_with_its_number_and_a_row() -> None:
-    built_in, own = split_statements(render(SPEC).checks)
+    built_in, own = cut(render(SPEC).checks).texts
     damaged = fill(DAMAGED)
     found = {name: (count, sample) for name, count, sample in damaged.execute(built_in)}
     queries = check_all(SPEC, Compiler())
@@ -94,7 +94,7 @@ def test_columns_may_have_the_names_of_the_results() -> None:
         "target: c.t\npattern: scd2\nsource: {table: c.s, effective_at: at}\nkeys: [check_name]\n"
         f"columns: {{{columns}}}\n"
     )
-    (built_in,) = split_statements(render(spec).checks)
+    (built_in,) = cut(render(spec).checks).texts
     table = Database()
     table.create_schema("c")
     types = {

@@ -14,9 +14,9 @@ from sqlglot.dialects.databricks import Databricks
 from scdgen import load_spec, load_spec_text, render
 from scdgen.cli.generate import OF_FEED
 from scdgen.cli.options import find_specs
+from scdgen.compile.statements import cut
 from scdgen.model.resolved import to_json
 from scdgen.sql import expression, quote
-from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
 from tests.support.random_specs import make_case
 
@@ -134,7 +134,7 @@ def _fields(struct: exp.Struct) -> list[str]:
 
 def _structs(script: str) -> Iterator[tuple[list[str], list[str]]]:
     """The field names of the two structs of each ``<=>``; the name of a column is resolved to its struct."""
-    for statement in split_statements(script):
+    for statement in cut(script).texts:
         tree = sqlglot.parse_one(statement, dialect="databricks")
         behind = {alias.alias: alias.this.find(exp.Struct) for alias in tree.find_all(exp.Alias)}
         for equal in tree.find_all(exp.NullSafeEQ):

@@ -13,10 +13,10 @@ import pytest
 
 from scdgen.cli.main import main
 from scdgen.compile.compile import render
+from scdgen.compile.statements import cut
 from scdgen.duck.known import UnknownError
 from scdgen.errors import EngineError, SpecError
 from scdgen.model.load import load_spec_text
-from scdgen.sql.tokens import split_statements
 from tests.tools.fuzz_specs import bases, outcome, spoilt, trees_of
 
 pytestmark = pytest.mark.verify
@@ -81,8 +81,8 @@ def test_text_stays_text() -> None:
     hostile = "it's */ -- ; DROP TABLE a.b; \\' ` ${x}"
     spec = load_spec_text(PLAIN + json.dumps({"description": hostile})[1:-1] + "\n")
     scripts = render(spec)
-    assert len(split_statements(scripts.create)) == 2 and hostile in scripts.create.splitlines()[0]
-    assert len(split_statements(scripts.merge)) == 1
+    assert len(cut(scripts.create).texts) == 2 and hostile in scripts.create.splitlines()[0]
+    assert len(cut(scripts.merge).texts) == 1
     # No Jinja is run; the gate takes it for a piece of the template.
     assert "a piece of the template is left over" in says(PLAIN + "description: '{{ 7 * 7 }}'\n")
 
@@ -141,7 +141,7 @@ TREES = [*trees_of([QUOTED, *bases()])]
 def test_line_break_in_any_text_is_refused_or_stays_in_it(piece: str, number: int) -> None:
     """Every text and every name of a spec, with a line break or another control character in its middle."""
     before = render(load_spec_text(json.dumps(TREES[number]))).files()
-    kept = {name: [statement.split()[:2] for statement in split_statements(text)] for name, text in before.items()}
+    kept = {name: [statement.split()[:2] for statement in cut(text).texts] for name, text in before.items()}
     for place, is_name in _texts_of(TREES[number]):
         text = _damaged(TREES[number], place, is_name, piece)
         try:
@@ -151,7 +151,7 @@ def test_line_break_in_any_text_is_refused_or_stays_in_it(piece: str, number: in
         for name, sql in files.items():
             assert not any(line.lstrip().startswith("DROP TABLE") for line in sql.splitlines()), (place, name)
             assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]", sql), (place, name)
-            assert len(split_statements(sql)) == len(kept[name]), (place, name)
+            assert len(cut(sql).texts) == len(kept[name]), (place, name)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_param_is_bound_as_a_value(tmp_path: Path) -> None:
     # Spark would replace this with the value of a setting, even if it holds quotes.
     assert "'$\\{env:HOME}'" in render(bind(load_spec_text(text), None, {"p": "${env:HOME}"})).merge
     plain = render(bind(load_spec_text(text), None, {"p": "x"})).merge
-    assert len(split_statements(merge)) == len(split_statements(plain))
+    assert len(cut(merge).texts) == len(cut(plain).texts)
 
 
 @pytest.mark.parametrize("name", ["a.`../../x`", "`..`.x", "a.`b/../../c`", "a.`b\\c`", "a.``"])

@@ -13,8 +13,7 @@ from scdgen.cli.main import main
 from scdgen.cli.options import find_specs
 from scdgen.compile.compile import render_statements
 from scdgen.compile.render import Compiler
-from scdgen.compile.statements import Script
-from scdgen.sql.tokens import split_statements
+from scdgen.compile.statements import Script, cut
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.verify
@@ -56,7 +55,7 @@ def holds(spec: Spec) -> None:
     assert list(scripts) == [name for name in ORDER if f"{name}.sql" in files]
     assert [lines[0] for lines in markdown[1:]] == [f"## {name}" for name in scripts]
     for name, cells in scripts.items():
-        statements = split_statements(files[f"{name}.sql"])
+        statements = cut(files[f"{name}.sql"]).texts
         assert cells == [f"{statement};" for statement in statements], "a statement per cell"
 
 

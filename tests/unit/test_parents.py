@@ -14,8 +14,8 @@ import pytest
 from scdgen import Spec, load_spec_text, render
 from scdgen.compile.queries import check_all
 from scdgen.compile.render import Compiler
+from scdgen.compile.statements import cut
 from scdgen.duck.database import Database
-from scdgen.sql.tokens import split_statements
 from tests.conftest import by_tier, seeds
 from tests.support.parents import Parents, Rows
 
@@ -151,7 +151,7 @@ def test_version_lies_within_that_of_the_parent_that_it_names(side: DuckSide) ->
     late = [(1, "a", False, "2023-01-01", "2024-01-15"), (1, "e", False, "2024-01-15", "2024-02-01"), first[1]]
     put([*late, second[0]])
     assert side.find_failures(spec) == ["parent_covers"]
-    built_in = split_statements(render(spec).checks)[0]
+    built_in = cut(render(spec).checks).texts[0]
     ((name, count, sample),) = side.database.execute(built_in)
     assert (name, count, json.loads(sample)) == ("parent_covers", 1, {"id": 1, "valid_from": "2024-01-01 00:00:00"})
     (rows,) = [query for query in check_all(spec, Compiler()).rows if "NOT EXISTS" in query]

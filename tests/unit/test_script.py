@@ -13,7 +13,6 @@ from scdgen.cli.options import find_specs
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import cut
-from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
 from tests.support.spec_variations import COMBINED, combined, load
 
@@ -29,7 +28,7 @@ def holds(spec: Spec) -> None:
     """A script is merge.sql with other names of params, its declarations first, and nothing else."""
     merge = render(spec).merge
     script = render_script(cut(merge), Compiler())
-    statements = [without_comments(statement) for statement in split_statements(merge)]
+    statements = [without_comments(statement) for statement in cut(merge).texts]
     declared = [(found[1], found[2]) for found in map(DECLARE.match, statements) if found]
     rest = [statement for statement in statements if not DECLARE.match(statement)]
     for name in {name for name, _ in declared if not name.startswith("_scd_")}:

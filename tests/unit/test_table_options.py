@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from scdgen import render
+from scdgen.compile.statements import cut
 from scdgen.duck.database import Database
-from scdgen.sql.tokens import split_statements
 from tests.support.spec_variations import BASES, changed, load
 
 
@@ -41,7 +41,7 @@ def test_primary_key_identifies_a_row(kind: str, options: list[tuple[str, Any]],
 
 def test_primary_key_is_not_enforced() -> None:
     database = Database()
-    database.execute(split_statements(created("1c")))
+    database.execute(cut(created("1c")).texts)
     names = list(database.columns(load(BASES["1c"]).target))
     assert names[:2] == ["id", "region"]
 

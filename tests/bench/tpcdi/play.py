@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import duckdb
 
 from scdgen import Runner, load_spec
-from scdgen.sql.tokens import split_statements
+from scdgen.compile.statements import cut
 from tests.bench.session import ROOT
 from tests.bench.tpcdi.oracle import TABLES
 
@@ -38,7 +38,7 @@ class Ran(NamedTuple):
 def stage(spark: SparkSession, files: Path, first: Path, raw: str = "tpcdi_raw") -> None:
     """Create the tables and views of staging.sql for the files below a folder."""
     text = (FOLDER / "staging.sql").read_text().replace("${files}", f"{files}").replace("${first}", f"{first}")
-    for statement in split_statements(text.replace("tpcdi_raw", raw)):
+    for statement in cut(text.replace("tpcdi_raw", raw)).texts:
         spark.sql(statement)
 
 
