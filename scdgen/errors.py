@@ -81,16 +81,11 @@ class ScdgenError(Exception):
         value: object = None,
         values: Iterable[str] = (),
     ):
-        """Describe an error.
+        """Describe an error by the attributes below.
 
-        Args:
-            message: what is wrong, or lines of which the first says it: a line break within one is of a user's text,
-                and is escaped.
-            place: where it is wrong, such as a table, or a file and a line; by default the option with its value.
-            fix: what to do about it.
-            option: the option of the command line that is wrong, maybe with a name, as in ``--param since``.
-            value: what the caller passed with it.
-            values: the parts of the text that are values of rows.
+        ``message`` is what is wrong, or lines of which the first says it: a line break within one is of a user's text,
+        and is escaped. The option may have a name, as in ``--param since``, and a ``value``; both are the default of
+        ``place``.
         """
         lines = (message,) if isinstance(message, str) else tuple(message)
         if place is None:
@@ -98,7 +93,7 @@ class ScdgenError(Exception):
         self.what = lines[0] if lines else ""
         """What is wrong, without place and fix."""
         self.place = place
-        """Where it is wrong; empty if it is said in :attr:`what`."""
+        """Where it is wrong, such as a table, or a file and a line; empty if it is said in :attr:`what`."""
         self.fix = fix
         """What to do about it; empty if it is said in :attr:`what`."""
         self.option = option and option.partition(" ")[0]

@@ -53,12 +53,8 @@ class Block:
         for name in self.columns:
             if name not in types:
                 raise CaseError(f"no column '{name}'{nearest(name, types)} (the columns: {', '.join(types)})")
-        return [
-            tuple(
-                c if c is None else read_cell(c, types[name], name) for name, c in zip(self.columns, row, strict=True)
-            )
-            for row in self.rows
-        ]
+        named = [zip(self.columns, row, strict=True) for row in self.rows]
+        return [tuple(None if c is None else read_cell(c, types[name], name) for name, c in row) for row in named]
 
 
 def read_cell(cell: str, kind: str, name: str) -> Any:

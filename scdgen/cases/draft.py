@@ -146,7 +146,6 @@ def _lines(spec: Spec, rows: Rows, place: str, remark: str, expect: str | None) 
 
 
 def _batch_lines(spec: Spec, rows: Rows, expect: str | None) -> Iterator[str]:
-    # Give each param that a run needs a value of its type.
     if params := [f"{name}: {_value_of(spec.params[name].type)}" for name, _ in needed_params(spec)]:
         yield f"params: {{{', '.join(params)}}}"
     if spec.source.join:

@@ -213,9 +213,9 @@ class Case(Model):
         of_runs = run_columns(self._spec) if self._spec else ()
         return {**self.stored_types, **{name: "int" for names in of_runs for name in names}}
 
-    def _check_rows(self, batch: Batch) -> None:
+    def _check_rows(self, batch: Batch, spec: Spec) -> None:
         """Raise :class:`CaseError` for a column of a batch that the spec of a file does not read."""
-        block, spec = parse_block(batch.rows or ""), self.spec_of(batch)
+        block = parse_block(batch.rows or "")
         used = read_columns(spec) | {name for found in sql_texts(spec) for name in found.fragment.columns}
         for name in block.columns if not self.types else ():
             if name.lower() not in used:
@@ -253,7 +253,7 @@ class Case(Model):
                     if batch.rows is not None:
                         with mistakes.at("batches", number, "rows"):
                             bind(spec, "rows", batch.params, finds_dates=True)  # not of a join
-                            self._check_rows(batch)
+                            self._check_rows(batch, spec)
 
     def spec_of(self, batch: Batch) -> Spec:
         """Return the spec of a batch: that of its feed, with its options. Raises :class:`SpecError`."""
@@ -301,7 +301,6 @@ class Case(Model):
                 for name in batch.counts or {}:
                     if name not in known:
                         raise CaseError(f"no count '{name}'{nearest(name, known)} (the counts: {', '.join(known)})")
-        # Parse each table, and its cells if the types are known.
         for place, given, types in tables:
             if given is not None:
                 with mistakes.at(*place):
@@ -379,12 +378,6 @@ class _File:
         """Return a mistake at a place."""
         at = self.lines.position(place)[1:] if self.lines else ()
         return CaseError(f"{':'.join([self.name, *map(str, at)])}: {message}")
-
-    def in_case(self, mistakes: Iterable[CaseError], document: Any, number: int) -> CaseError:
-        """Return the mistakes of a case, with their places and its name or number."""
-        name = document.get("name", number) if isinstance(document, dict) else number
-        found = [self.wrong(f"case '{name}': {error}", "cases", number - 1, *error.field) for error in mistakes]
-        return _joined(found)
 
 
 def read_cases(text: str, file: str) -> list[Case | CaseError]:
@@ -506,7 +499,9 @@ def _read_case(document: Any, number: int, file: _File, spec: Spec | None) -> Ca
         mistakes = case.find_mistakes()
     except CaseError as error:
         mistakes = [error]
-    return file.in_case(mistakes, document, number) if mistakes else case
+    name = document.get("name", number) if isinstance(document, dict) else number
+    found = [file.wrong(f"case '{name}': {error}", "cases", number - 1, *error.field) for error in mistakes]
+    return _joined(found) if found else case
 
 
 def _parse_case(document: Any, spec: Spec | None) -> Case:

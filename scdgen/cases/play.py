@@ -85,7 +85,6 @@ class Difference(Exception):  # noqa: N818 - the result of a comparison
 def play(case: Case, world: World, repeat: Repeat = "every", checks: Checks = "every") -> None:
     """Play a case. Raises :class:`Difference` for the first thing that is not as it says."""
     table = _Table(case, world)
-    # Find the last batch that loads rows, which `repeat` and `checks` may ask for.
     last = max((number for number, batch in enumerate(case.batches, 1) if batch.error is None), default=0)
     if case.spec is None:
         table.put_all(case.tables, None)

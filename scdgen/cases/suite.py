@@ -115,9 +115,8 @@ def duck_worlds() -> Iterator[Open]:
     if sys.version_info < (3, 11):
         raise EngineError("duckdb 2 needs Python 3.11 or newer; run scdgen with that, or give --engine spark")
     if not has_duckdb():
-        raise EngineError(
-            "duckdb is not installed; run: pip install 'duckdb>=2.0.1' (the extra scdgen[test]), or give --engine spark"
-        )
+        fix = "run: pip install 'duckdb>=2.0.1' (the extra scdgen[test]), or give --engine spark"
+        raise EngineError("duckdb is not installed", fix=fix)
     try:
         from scdgen.cases.duck import DuckWorld
 

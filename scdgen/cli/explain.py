@@ -79,7 +79,6 @@ def explain(
 
 def settings(spec: Spec) -> list[Setting]:
     """List the options that a spec sets, and the defaults that apply to it, in the order of the models."""
-    # Read what the file sets, and what holds after all defaults.
     set_by_spec = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
     if spec.each is not None:  # it declares a param and takes it for the time of the snapshot
         set_by_spec["params"].pop(TAKEN, None)

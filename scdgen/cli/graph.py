@@ -45,17 +45,12 @@ def list_graph(steps: Sequence[Step]) -> str:
 
     ``after`` names the targets that must run before, ``reads`` the tables that none of the specs writes.
     """
-    return "\n".join(
-        format_json(
-            {
-                "target": step.spec.target,
-                "spec": step.spec.origin,
-                "after": step.needs,
-                "reads": list(dict.fromkeys(read.name for read in step.reads if read.writer is None)),
-            }
-        )
-        for step in steps
-    )
+    lines = []
+    for step in steps:
+        reads = list(dict.fromkeys(read.name for read in step.reads if read.writer is None))
+        shown = {"target": step.spec.target, "spec": step.spec.origin, "after": step.needs, "reads": reads}
+        lines.append(format_json(shown))
+    return "\n".join(lines)
 
 
 def _describe_read(step: Step, read: Read) -> str:

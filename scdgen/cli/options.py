@@ -64,16 +64,9 @@ _target_option = click.option(  # which `load_specs` reads
     "--target", multiple=True, metavar="NAME", help="A target of scdgen.toml; generate takes several.",
     expose_value=False, callback=lambda context, _, names: context.meta.update({_TARGETS: names}),
 )  # fmt: skip
-specs_argument = _together(
-    click.argument("specs", nargs=-1, required=True, metavar="SPEC...", shell_complete=complete_path),
-    _target_option,
-    common_options,
-)
-optional_specs_argument = _together(
-    click.argument("specs", nargs=-1, metavar="[SPEC...]", shell_complete=complete_path),
-    _target_option,
-    common_options,
-)
+_specs = functools.partial(click.argument, "specs", nargs=-1, shell_complete=complete_path)
+specs_argument = _together(_specs(required=True, metavar="SPEC..."), _target_option, common_options)
+optional_specs_argument = _together(_specs(metavar="[SPEC...]"), _target_option, common_options)
 templates_option = click.option(
     "--templates", "compiler", type=click.Path(exists=True, file_okay=False),
     help="A folder of templates that replace scdgen's by name.", callback=lambda _, __, folder: Compiler(folder),
@@ -283,10 +276,9 @@ def open_metrics(table: str | None, loaded: Sequence[Spec]) -> Metrics | None:
     """The table of --metrics, if given. Raises :class:`UsageError` for an invalid name, before Spark starts."""
     from scdgen.run.metrics import Metrics
 
-    if table is None:
-        return None
-    metrics = Metrics(table)
-    metrics.require_not_target(loaded)
+    metrics = None if table is None else Metrics(table)
+    if metrics is not None:
+        metrics.require_not_target(loaded)
     return metrics
 
 
@@ -303,11 +295,10 @@ def open_session(
 
     settings, begun = parse_pairs(options.conf, "--conf"), log.elapsed()
     with output.progress("starting Spark"):
-        spark: SparkSession = (
-            session.remote_session(options.remote, settings)
-            if options.remote
-            else session.local_session(options.warehouse, settings, needs_tables)
-        )
+        if options.remote:
+            spark: SparkSession = session.remote_session(options.remote, settings)
+        else:
+            spark = session.local_session(options.warehouse, settings, needs_tables)
     started = log.elapsed() - begun
     try:
         if not options.remote:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -49,24 +50,20 @@ _BREAK = r"[\x09-\x0d\x1c-\x1f\x85\u2028\u2029]"
 
 def escape_what_stdout_lacks() -> None:
     r"""Let stdout write characters that its encoding does not have as JSON does: ``\u2014``, in all formats."""
-    codecs.register_error("scdgen", _escape_as_json)
-    codecs.register_error("scdgen of C", _escape_or_keep_byte)
+    codecs.register_error("scdgen", partial(_escape_character, kept=()))
+    codecs.register_error("scdgen of C", partial(_escape_character, kept=range(0xDC80, 0xDD00)))
     if isinstance(sys.stdout, io.TextIOWrapper):
         known = {"strict": "scdgen", "surrogateescape": "scdgen of C"}
         sys.stdout.reconfigure(errors=known.get(sys.stdout.errors or "", sys.stdout.errors))
 
 
-def _escape_as_json(error: UnicodeError) -> tuple[str | bytes, int]:
+def _escape_character(error: UnicodeError, kept: Collection[int]) -> tuple[str | bytes, int]:
+    """Escape a character; those ``kept`` stand for a byte of a file's name, which the locale C does not decode."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return json.dumps(error.object[error.start])[1:-1], error.start + 1
-
-
-def _escape_or_keep_byte(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Write a byte of a file's name, which the locale C does not decode, as it is."""
-    if isinstance(error, UnicodeEncodeError) and 0xDC80 <= ord(error.object[error.start]) <= 0xDCFF:
-        return bytes([ord(error.object[error.start]) - 0xDC00]), error.start + 1
-    return _escape_as_json(error)
+    character = error.object[error.start]
+    escaped = bytes([ord(character) - 0xDC00]) if ord(character) in kept else json.dumps(character)[1:-1]
+    return escaped, error.start + 1
 
 
 def code(text: str) -> str:
@@ -153,16 +150,12 @@ def _draw_table(columns: Sequence[str], rows: Sequence[Sequence[object]], whole:
     clocks = {at for row in rows for place in whole for at in _TIME.findall(format_value(row[place]))}
     midnight = " 00:00:00" if clocks == {"00:00:00"} else ""
     header = [escape_control(column) for column in columns]
-    cells = [
-        [
-            Text(
-                escape_control(format_value(value).replace(midnight if place in whole else "", "")),
-                style=value.style if isinstance(value, Styled) else "dim" if value is None else "",
-            )
-            for place, value in enumerate(row)
-        ]
-        for row in rows
-    ]
+
+    def draw_cell(place: int, value: object) -> Text:
+        style = value.style if isinstance(value, Styled) else "dim" if value is None else ""
+        return Text(escape_control(format_value(value).replace(midnight if place in whole else "", "")), style)
+
+    cells = [[draw_cell(place, value) for place, value in enumerate(row)] for row in rows]
     # Find the width that each column has, and the least that it needs; a cell breaks no word but a very long one.
     texts = [[name, *(row[place].plain for row in cells)] for place, name in enumerate(header)]
     widths = [max(map(cell_len, column)) for column in texts]

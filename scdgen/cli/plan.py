@@ -133,7 +133,6 @@ def format_plan(plan: PlanResult, unused: Sequence[str] = (), spec: Spec | None 
         whole = {place for place, name in enumerate(columns, 2) if spec and name in key_and_times(spec)}
         implied = flag_of(spec) if spec else None
         lines += ["", output.format_table(["change", "note", *columns], rows, whole, implied)]
-        # Say how many rows of each action are not shown.
         shown = Counter(row.action for row in plan.sample)
         total = plan.counts.versions or plan.counts.keys
         left = [f"{total[a] - n} more of {a}" for a, n in shown.items() if total.get(a, 0) > n]

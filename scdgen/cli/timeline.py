@@ -92,7 +92,6 @@ def build_page(spec: Spec, wanted: VersionFilter, found: VersionRows) -> Page:
     if spec.history.open_end == "last_run":
         ends = (parse_time(row[spec.history.valid_to], kind) for row in found.rows)
         known |= {at for at in ends if at is not None}
-    # Let the axis span all times that are known, and go on after them if a version is open.
     lo, hi = _choose_ends(sorted(known), kind, goes_on)
     for version in (version for lane in lanes for version in lane["versions"]):
         # Microseconds do not fit in JavaScript's numbers.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -115,7 +115,8 @@ class Database:
         self._judged: set[str] = set()
         self._compiled: dict[str, Compiled] = {}
         self._checks: dict[str, CheckAll] = {}
-        self._seen: dict[str, Seen] = {}  # target, and its source -> the dates of snapshots that it has seen
+        # Target and feed -> the dates of snapshots that it has seen.
+        self._seen: defaultdict[tuple[str, str], Seen] = defaultdict(Seen)
 
     def _open(self) -> None:
         self._db = duckdb.connect(config=_CONFIG)
@@ -238,13 +239,11 @@ class Database:
         given = {**dict.fromkeys(columns, "STRING"), **(typed or {})}
         self.put(_GIVEN, given, rows)
         table = self._name(name)
-        listed = ", ".join(
-            sql.quote(column)
-            if typed and column in typed
-            else f"CAST({sql.quote(column) if column in columns else 'NULL'} AS {kind}) AS {sql.quote(column)}"
-            for column, kind in types.items()
-        )
-        self.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT {listed} FROM {_GIVEN}")
+        listed = []
+        for column, kind in types.items():
+            cast = f"CAST({sql.quote(column) if column in columns else 'NULL'} AS {kind}) AS {sql.quote(column)}"
+            listed.append(sql.quote(column) if typed and column in typed else cast)
+        self.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT {', '.join(listed)} FROM {_GIVEN}")
 
     def _name(self, name: str) -> str:
         """Create the schema of a table that is put, and return its quoted name."""
@@ -295,7 +294,7 @@ class Database:
             raise
         self._db.execute("COMMIT")
         if spec.each is not None:
-            self._seen[self._name_seen(spec)] = self._find_seen(spec).add(self._read_date())
+            self._seen[spec.target, spec.feed] = self._seen[spec.target, spec.feed].add(self._read_date())
         return result
 
     def find_dates(
@@ -306,17 +305,10 @@ class Database:
         set_by = {variable.name for variable in param_variables(compiled.spec)}
         self.execute(found.text for found in compiled.files.merge.statements if found.name in set_by)
         rows = self.execute(self._compiler.render_query(dates_query(spec, compiled.spec)))
-        dates = self._find_seen(spec).choose(spec, [date for (date,) in rows])
+        dates = self._seen[spec.target, spec.feed].choose(spec, [date for (date,) in rows])
         if not dates and not self.columns(spec.target):
             raise no_dates(spec)
         return dates
-
-    def _find_seen(self, spec: Spec) -> Seen:
-        return self._seen.get(self._name_seen(spec), Seen())
-
-    @staticmethod
-    def _name_seen(spec: Spec) -> str:
-        return f"{spec.target} {spec.feed}"
 
     def _read_date(self) -> str:
         return str(self.execute(self._compiler.render_query(variables_query(sql.variable(TAKEN))))[0][0])
@@ -325,7 +317,8 @@ class Database:
         result = Merged()
         for step in steps:
             if step.part is Part.MERGE and compiled.spec.each is not None:
-                self._find_seen(compiled.spec).require_newest(compiled.spec, self._read_date())
+                seen = self._seen[compiled.spec.target, compiled.spec.feed]
+                seen.require_newest(compiled.spec, self._read_date())
             rows = self.execute(step.statements)
             match step.part:
                 case Part.MEMBERS:
@@ -348,7 +341,7 @@ class Database:
         With ``snapshot.each``, and without its param, they are those of the first date that a run would merge.
         """
         if spec.needs_dates(params or {}):
-            dates = self.find_dates(spec, view, params) or self._find_seen(spec).dates[-1:]
+            dates = self.find_dates(spec, view, params) or self._seen[spec.target, spec.feed].dates[-1:]
             return self.plan(spec, view, {**(params or {}), TAKEN: dates[0]})
         compiled = self.compile(spec, view, params)
         steps = list_steps(compiled, self._find_stored(spec))
@@ -362,7 +355,6 @@ class Database:
             self.execute(before)
             names, rows = self.query(counts)
         finally:
-            # Undo what the plan had to create.
             self._roll_back()
         return {name: int(number or 0) for name, number in zip(names, rows[0], strict=True)}
 

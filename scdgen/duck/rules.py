@@ -242,9 +242,13 @@ def _least_null(struct: exp.Struct) -> exp.Struct:
     fields = []
     for field in struct.expressions:
         is_known = exp.Not(this=exp.Is(this=field.expression.copy(), expression=exp.Null()))
-        value = exp.PropertyEQ(this=exp.to_identifier(field.name), expression=_ordered(field.expression, struct.root()))
-        fields += [exp.PropertyEQ(this=exp.to_identifier(f"_has_{field.name}"), expression=is_known), value]
+        value = _ordered(field.expression, struct.root())
+        fields += [_field(f"_has_{field.name}", is_known), _field(field.name, value)]
     return exp.Struct(expressions=fields)
+
+
+def _field(name: str, value: exp.Expr) -> exp.PropertyEQ:
+    return exp.PropertyEQ(this=exp.to_identifier(name), expression=value)
 
 
 def _ordered(value: exp.Expr, root: exp.Expr) -> exp.Expr:
@@ -255,14 +259,9 @@ def _ordered(value: exp.Expr, root: exp.Expr) -> exp.Expr:
         return value.copy()
     built = (alias.this for alias in root.find_all(exp.Alias) if alias.alias == value.name)
     struct = next((one for one in built if isinstance(one, exp.Struct)), None)
-    fields = [field.name for field in struct.expressions] if struct else []
-    parts = [
-        exp.PropertyEQ(
-            this=exp.to_identifier(name),
-            expression=exp.Dot(this=value.copy(), expression=exp.to_identifier(name, quoted=True)),
-        )
-        for name in fields
-    ]
+    parts = []
+    for name in (field.name for field in struct.expressions) if struct else ():
+        parts.append(_field(name, exp.Dot(this=value.copy(), expression=exp.to_identifier(name, quoted=True))))
     return _least_null(exp.Struct(expressions=parts)) if parts else value.copy()
 
 
@@ -370,7 +369,6 @@ def _sized(node: exp.ColumnDef) -> exp.Expr:
     return node
 
 
-_text, _number = exp.Literal.string, exp.Literal.number
 _RULES: dict[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., exp.Expr]] = {
     exp.Select: _stack,
     exp.Case: _typed_case,
@@ -392,7 +390,7 @@ _RULES: dict[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., exp.Expr
     exp.ArrayDistinct: lambda node: call("_spark_distinct", node.this),
     # A text that is not JSON may have a field in Spark.
     exp.JSONExtractScalar: lambda node: call(
-        "_spark_field", node.this, _text(node.expression.sql("duckdb").strip("'"))
+        "_spark_field", node.this, exp.Literal.string(node.expression.sql("duckdb").strip("'"))
     ),
     (exp.Add, exp.Sub): _add_interval,
     (exp.AddMonths, exp.TsOrDsAdd): _as_date,
@@ -400,13 +398,13 @@ _RULES: dict[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., exp.Expr
     (exp.TimeToStr, exp.StrToTime, exp.StrToDate, exp.TsOrDsToDate): _read_pattern,
     (exp.RegexpReplace, exp.RegexpLike, exp.RegexpSplit, exp.RegexpExtract): _regex,
     # Blanks, in DuckDB every space of Unicode.
-    exp.Trim: lambda node: exp.Trim(**{**node.args, "expression": node.expression or _text(" ")}),
+    exp.Trim: lambda node: exp.Trim(**{**node.args, "expression": node.expression or exp.Literal.string(" ")}),
     # Some letters become two.
     exp.Upper: lambda node: call("_spark_upper", node.this),
     exp.Lower: lambda node: call("_spark_lower", node.this),
     exp.Bracket: _element,
     # The digits of a fraction, not the binary number.
-    exp.Round: lambda node: call("_spark_round", node.this, node.args.get("decimals") or _number(0)),
+    exp.Round: lambda node: call("_spark_round", node.this, node.args.get("decimals") or exp.Literal.number(0)),
     # Whole numbers.
     (exp.Ceil, exp.Floor): lambda node: exp.cast(call("_spark_long", node.this, node.copy()), "bigint"),
     # INT, in DuckDB BIGINT: a sum that is too large stops.

@@ -144,7 +144,6 @@ def _find_kinds(
 
     ``sources`` are the queries over whose rows an expression is; none if it is over those of the target.
     """
-    # List the tables and queries that the text may read.
     tables = [tuple(part.name for part in table.parts) for table in tree.find_all(exp.Table)]
     queries = [*([] if isinstance(tree, exp.Query) else sources), *_rows_of(tables)]
     listed = [(name, kind) for query in queries for name, kind in describe(query).items()]

@@ -133,7 +133,6 @@ def find_dialect(
     the spec for the files that this one replaces: their encoding is used if the file has no byte order mark, their
     separator if it splits the header better than others do.
     """
-    # Read only the beginning of the file: enough for the header and some rows.
     given, usual = given or {}, _pick_known(likely or {})
     begin = _read_bytes(file, _BYTES)
     encoding = given.get("encoding") or next(
@@ -154,7 +153,6 @@ def find_dialect(
     plain = replace(plain, skips=1 if named else 0)
     sep = given.get("sep") or (named and named[1]) or _find_separator(lines, plain, usual.get("sep"))
     found = replace(plain, sep=sep.replace("\\t", "\t"))
-    # Blanks after separators show only once the separator is known.
     return replace(found, strips=found.strips or ("ignoreLeadingWhiteSpace" not in given and _is_spaced(lines, found)))
 
 

@@ -159,7 +159,6 @@ def _describe_unnested(spec: Spec, files: Files) -> str | None:
     """The message for the first value in JSON that is not nested although its column's type is."""
     if files.kind != "json":
         return None
-    # List the columns that must be nested: by the type that the spec gives them, or by a path into them.
     nested: dict[str, tuple[Any, str]] = {
         name: ((list, dict), "STRUCT") for name, node in find_wanted([spec]).items() if node.inside
     }

@@ -28,7 +28,6 @@ def read_json(spark: SparkSession, spec: Spec, files: Files) -> tuple[DataFrame,
 
     Columns that it takes unchanged are text, or nested types of text. Raises :class:`DataError` if they do not fit.
     """
-    # Look at the text of the files first, for what Spark's reader hides.
     keys, with_nulls, doubtful = _read_keys(spark, files)
     reader = spark.read.options(mode="FAILFAST", **files.options())
     if keys is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,6 @@ def read_parquet(spark: SparkSession, spec: Spec, files: Files, taken: dict[str,
 
     Raises :class:`DataError` if a column has types in the files that no type of the spec unites.
     """
-    # Group the files by their columns, so that Spark reads those of one form together.
     groups = _group(files.local)
     nanos = {path for footer, _ in groups for path in (footer.nanoseconds if footer else ())}
     reader = spark.read.options(**files.options())
@@ -45,7 +44,6 @@ def read_parquet(spark: SparkSession, spec: Spec, files: Files, taken: dict[str,
                 raise DataError(unread) from error
             if "CANNOT_MERGE" not in str(error) or len(groups) == 1:
                 raise
-    # Read each group by itself, and bring its columns to types that fit all.
     frames: Frames = []
     for footer, listed in groups:
         # Spark refuses nanoseconds as times, but reads them as numbers.
@@ -61,8 +59,9 @@ def read_parquet(spark: SparkSession, spec: Spec, files: Files, taken: dict[str,
         rows = reduce(lambda one, more: one.unionByName(more, allowMissingColumns=True), parts)
         rows.schema  # noqa: B018 - analyzed, not run
     except Exception as error:
-        if problem := next(_describe_differences(frames, NESTED), None):
-            raise DataError(problem) from error
+        for name, kinds_of in _find_types(frames).items():
+            if len(kinds_of) > 1 and next(iter(kinds_of)).upper().startswith(NESTED):
+                raise DataError(_describe_difference(name, kinds_of)) from error
         raise
     return _declare(rows, spec)
 
@@ -126,7 +125,7 @@ def _unite(frames: Frames, wanted: dict[str, str], nested: dict[str, Any]) -> di
         elif wider:
             found[name] = wider
         elif not all(text.upper().startswith(NESTED) for text in names):
-            raise DataError(next(_describe_differences(frames, (), name)))
+            raise DataError(_describe_difference(name, kinds))
     return found
 
 
@@ -154,14 +153,10 @@ def _has_fields_of(found: Any, wanted: Any) -> bool:
     return names[0] == names[1] and all(_has_fields_of(one.dataType, other.dataType) for one, other in pairs)
 
 
-def _describe_differences(frames: Frames, prefixes: tuple[str, ...], only: str | None = None) -> Iterator[str]:
-    """Yield a line for each column whose types differ: the ``only`` one, or those of types with these ``prefixes``."""
-    for name, kinds in _find_types(frames).items():
-        first, *others = kinds.items()
-        if others and (name == only or first[0].upper().startswith(prefixes or ("\0",))):
-            (one, (_, file)), (other, (_, another)) = first, others[0]
-            what = f"column {name} is {other.upper()}, and {one.upper()} in {file}"
-            yield f"{another}: {what}; write the files with one type"
+def _describe_difference(name: str, kinds: dict[str, tuple[Any, Path]]) -> str:
+    (one, (_, file)), (other, (_, another)), *_ = kinds.items()
+    what = f"column {name} is {other.upper()}, and {one.upper()} in {file}"
+    return f"{another}: {what}; write the files with one type"
 
 
 def _cast(rows: DataFrame, kinds: dict[str, str]) -> DataFrame:

@@ -150,7 +150,6 @@ def _read_csv_by_header(reader: Any, spec: Spec, files: Files) -> list[DataFrame
     if not heads:
         raise DataError(f"{files.shown}: is empty; a CSV begins with a header of column names")
     first, *others = [names for _, names in heads]
-    # Require in each file the columns that the spec reads.
     wanted = read_columns(spec)
     for (_, names), paths in heads.items():
         _require_names(str(paths[0]), names, wanted)

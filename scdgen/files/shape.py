@@ -48,7 +48,6 @@ def find_wanted(specs: Iterable[Spec]) -> dict[str, Wanted]:
     found: dict[str, Wanted] = {}
     for spec in specs:
         for option, text in source_texts(spec):
-            # Note each path that an expression reads, and whether it passes the value on or computes with it.
             reads, kind = find_paths(text), _kind_of(spec, option)
             for path in reads.paths:
                 inside, node = found, Wanted("")
@@ -95,13 +94,11 @@ def build_shape(spark: SparkSession, found: StructType | None, specs: Sequence[S
     """
     from pyspark.sql.types import StructField, StructType
 
-    # Collect the columns that the specs read, and the types that they declare.
     wanted, taken = find_wanted(specs), taken_types(*specs)
     declared = {name: kind for spec in specs for name, kind in spec.source.columns.items()}
     kinds = {kind for node in _walk(wanted.values()) for kind in node.kinds if kind.startswith(NESTED)}
     parsed = parse_types(spark, {*kinds, *declared.values()})
     given = {name.lower(): parsed[kind] for name, kind in declared.items()}
-    # List the fields: those that Spark found, those that are declared, and those that the specs read.
     fields = list(found.fields) if found is not None else []
     known = {f.name.lower() for f in fields}
     if found is not None:
@@ -145,7 +142,6 @@ def _resolve(found: Any, node: Wanted, parsed: dict[str, Any], taken: set[str] |
         return ArrayType(_resolve(found.elementType, node, parsed))
     if isinstance(found, MapType):
         return found
-    # Keep the fields that Spark found, and add those that the specs read.
     fields = list(found.fields) if isinstance(found, StructType) else []
     known = {f.name.lower() for f in fields}
     inner = [

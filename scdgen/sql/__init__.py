@@ -18,22 +18,3 @@ from scdgen.sql.expression import (
     unquote,
     variable,
 )
-
-__all__ = [
-    "CONTROL",
-    "LINE_ENDS",
-    "Fragment",
-    "expression",
-    "is_never_null",
-    "is_query",
-    "join_name",
-    "no_variable",
-    "param_value",
-    "query",
-    "quote",
-    "quote_parts",
-    "split_name",
-    "text_literal",
-    "unquote",
-    "variable",
-]
