@@ -159,10 +159,7 @@ class Case(Model):
         return _types(field, self.schema_) if self.schema_ or self.spec is not None else {}
 
     def row_types(self, batch: Batch, block: Block) -> dict[str, str]:
-        """``name -> type`` of the columns of a batch's rows.
-
-        Without a schema: those that are named or that the spec reads, in the types of :func:`source_types`, else text.
-        """
+        """``name -> type`` of a batch's columns; without a schema, those named or read, of :func:`source_types`."""
         if self.types:
             return self.types
         spec = self.spec_of(batch)

@@ -116,10 +116,7 @@ STORED = "_scd_stored"
 
 
 def stored_statements(spec: Spec, given: Given) -> list[str]:
-    """Return the statements that make a target with the rows of :data:`STORED`.
-
-    Not its unknown member, which the first run adds if it is not among them.
-    """
+    """Return the statements that make a target with the rows of :data:`STORED`, without its unknown member."""
     create = render_statements(spec, _COMPILER).create.texts
     return [
         *(create[:-1] if spec.members.unknown else create),

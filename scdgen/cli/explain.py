@@ -229,10 +229,7 @@ def as_markdown(spec: Spec, script: Script) -> str:
 def _lists(
     spec: Spec, script: Script, shown: Callable[[str], str] = str
 ) -> Iterator[tuple[str, list[tuple[str, str]], list[str]]]:
-    """Yield (title, names with their descriptions, further names) for each list.
-
-    ``shown`` formats a text of the spec that is a part of a description.
-    """
+    """Yield (title, names with their descriptions, further names); ``shown`` formats a text of the spec in one."""
     found = [setting for setting in settings(spec) if setting.place not in _IN_TITLE]
     if spec.feed:
         yield "Feeds", list(_list_feeds(spec, shown)), []

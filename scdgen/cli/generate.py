@@ -180,10 +180,7 @@ def _list_folders(out: Path) -> list[Path]:
 def _generate(
     specs: Sequence[Spec], out: Path, root: Path, compiler: Compiler, asked: Collection[str], dry: bool, diff: bool
 ) -> tuple[int, dict[str, list[str]]]:
-    """Write or compare the files of specs in the folder of a target, ``root``.
-
-    Return how many differ, and folder -> the names that it may have.
-    """
+    """Write or compare the files in the folder of a target; return how many differ, and folder -> names it may have."""
     # Headers name the spec relative to the output's parent folder, so that they do not depend on the working one.
     parent = out.absolute().parent
     shown = [spec.placed_at(Path(os.path.relpath(spec.origin, parent)).as_posix()) for spec in specs]
@@ -365,10 +362,7 @@ def _print_meanings(spec: Spec, place: Path, compiler: Compiler) -> None:
 
 
 def _write_file(path: Path, text: str | None, check: bool, out: Path) -> int:
-    """Write ``text`` to a file below ``out`` (``None``: remove it), or show the diff with ``check``.
-
-    Returns 1 if it differs. Raises :class:`SpecError` for a link.
-    """
+    """Write a file below ``out`` (``None``: remove it), or with ``check`` show the diff; return 1 if it differs."""
     # Compare bytes, because text would hide other line ends.
     before = paths.read_bytes(path, out) if paths.exists(path, out) else None
     after = None if text is None else text.encode()

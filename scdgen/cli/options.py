@@ -163,10 +163,7 @@ def parse_seconds(option: str, text: str) -> float:
 def parse_source_options(
     given: Sequence[str], sources: Sequence[str | None], named_by: str = "--source"
 ) -> dict[str, str]:  # fmt: skip
-    """Parse options of Spark's CSV reader. Raises :class:`UsageError`, before Spark starts, for invalid ones.
-
-    Each of ``sources`` must be a CSV if there are options.
-    """
+    """Parse options of Spark's CSV reader. Raises :class:`UsageError` for a wrong one, and if a source is not a CSV."""
     option = "--source-option"
     found = check_options(parse_pairs(given, option), option)
     for source in sources if found else []:
@@ -177,10 +174,7 @@ def parse_source_options(
 
 
 def check_headers(spec: Spec, inputs: Sequence[Input], options: Mapping[str, str]) -> list[str]:
-    """Return the columns of CSV files among the inputs that the spec does not read.
-
-    Raises :class:`ScdgenError`, before Spark starts, if a file lacks one that it reads.
-    """
+    """Return the columns of CSV inputs that the spec does not read. Raises :class:`ScdgenError` if one is missing."""
     sources = [given.source for given in inputs if given.source is not None]
     return [name for source in sources for name in files_errors.check_source(spec, source, options)]
 
@@ -229,10 +223,7 @@ class Input:
 
 
 def bind_inputs(loaded: Sequence[Spec], source: str | None, param: Sequence[str]) -> list[Input]:
-    """Return the inputs of --source and --param: one, or for a pattern one per path that it matches.
-
-    Raises :class:`UsageError`, before Spark starts, for sources and values that do not fit.
-    """
+    """Return the inputs of --source and --param: one, or one per path of a pattern. Raises :class:`UsageError`."""
     from scdgen.model.bind import bind_each
 
     given = parse_pairs(param, "--param")
@@ -286,10 +277,7 @@ def open_metrics(table: str | None, loaded: Sequence[Spec]) -> Metrics | None:
 def open_session(
     options: EngineOptions, tables: Iterable[tuple[str, ...]], needs_tables: bool = False
 ) -> Iterator[SparkSession]:
-    """Open a remote session, or an embedded one that has the catalogs of ``tables``; it is closed after the block.
-
-    ``needs_tables`` is that of an embedded session.
-    """
+    """Open a remote session, or an embedded one that has the catalogs of ``tables``, until the end of the block."""
     from scdgen.cli import output
     from scdgen.engine import session
 
@@ -356,10 +344,7 @@ def _compile_first(specs: Sequence[Spec], compiler: Compiler) -> None:
 
 
 def find_size(paths: Iterable[str]) -> float:
-    """Return the bytes of local files and folders, counted until they are too many for a quick start.
-
-    It is infinite if one is not local.
-    """
+    """Count the bytes of files and folders, until they are too many for a quick start; infinite if one is not local."""
     size = 0
     for path in paths:
         if "://" in path:

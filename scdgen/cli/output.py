@@ -214,10 +214,7 @@ def format_rows(
     kind: str, columns: Sequence[str], rows: Sequence[Sequence[object]], whole: Collection[str] = (),
     implied: str | None = None,
 ) -> str:  # fmt: skip
-    """Format rows as ``table``, ``csv`` or ``json`` (one object per line).
-
-    ``whole`` are the columns of which a table wraps no cell, and ``implied`` one that a terminal leaves out.
-    """
+    """Format rows as ``csv``, as ``json`` (one object per line), or as the ``table`` of :func:`format_table`."""
     if kind == "csv":
         return format_csv(columns, rows)
     if kind == "json":

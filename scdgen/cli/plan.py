@@ -95,10 +95,7 @@ def plan(
 
 
 def order_alone(specs: Sequence[Spec]) -> list[Spec]:
-    """Order the specs of a saved plan as a run does.
-
-    Raises :class:`UsageError` if one reads the table of another, which that run changes after the plan.
-    """
+    """Order the specs of a saved plan as a run does. Raises :class:`UsageError` if one reads the table of another."""
     steps = graph.steps(specs)
     for step in steps:
         if step.needs:

@@ -104,10 +104,7 @@ class Merged:
 
 
 class Database:
-    """A database in memory, with its own session.
-
-    It reaches neither files nor the network, and its statements have a limit of memory and rows.
-    """
+    """A database in memory, without files and network; its statements have limits of memory and rows."""
 
     def __init__(self) -> None:
         self._open()
@@ -232,10 +229,7 @@ class Database:
         rows: Sequence[Row],
         typed: Mapping[str, str] | None = None,
     ) -> None:
-        """:meth:`put` rows of text, converted as Spark converts it; those of ``types`` without a column are NULL.
-
-        The values of columns in ``typed`` are of these types already.
-        """
+        """:meth:`put` rows of text, which is converted but for columns in ``typed``; a column without cells is NULL."""
         given = {**dict.fromkeys(columns, "STRING"), **(typed or {})}
         self.put(_GIVEN, given, rows)
         table = self._name(name)

@@ -52,10 +52,7 @@ class Translator:
         self._declared, self._functions = frozenset(), frozenset()
 
     def statements(self, script: str) -> list[str]:
-        """Return the statements for DuckDB, none for one that concerns Delta alone.
-
-        Raises :class:`UnknownError` for SQL whose translation is not known.
-        """
+        """Return the statements for DuckDB, none for one that concerns Delta alone. Raises :class:`UnknownError`."""
         key = (script, self._declared, self._functions)
         if key not in self._known:
             before = dict(self._types)
@@ -91,10 +88,7 @@ class Translator:
                     raise UnknownError(tree.sql(DIALECT)[:80] if tree else "an empty statement")
 
     def translate_expression(self, text: str) -> str:
-        """Return the text of an expression or query, in which every ``session.name`` is known.
-
-        Raises :class:`UnknownError` as :meth:`statements` does.
-        """
+        """Return an expression or query, in which every ``session.name`` is known. Raises :class:`UnknownError`."""
         with _refused(text):
             tree = sqlglot.parse_one(text, read=Reader)
             _join_catalogs(tree)

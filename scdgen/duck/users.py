@@ -330,10 +330,7 @@ class _Judge:
         return "DOUBLE" if isinstance(node, exp.Div) else found
 
     def _require(self, name: str, words: Sequence[str], given: Sequence[exp.Expr]) -> str | None:
-        """Refuse values that are not what the words of the list say, and return the kind of those that are alike.
-
-        Raises :class:`UnknownError`.
-        """
+        """Refuse values that are not what the words of the list say, and return the kind of those that are alike."""
         alike: list[tuple[exp.Expr, str | None]] = []
         for word, value in zip(words, given, strict=True):
             if word in _LITERALS:

@@ -67,10 +67,7 @@ class Dialect:
         return csv.reader(kept, delimiter=self.sep, strict=True, skipinitialspace=self.strips, **form)
 
     def names(self, cells: list[str]) -> tuple[str, ...]:
-        """Return the column names, given the first row, without blanks around them.
-
-        An empty name becomes ``_c`` and its index, as in Spark.
-        """
+        """Return the column names in a first row, without blanks around them; an empty one is ``_c`` and its index."""
         given = [cell.strip(" ") for cell in cells] if self.header else [""] * len(cells)
         return tuple(name or f"_c{place}" for place, name in enumerate(given))
 

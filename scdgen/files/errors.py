@@ -197,10 +197,7 @@ def find_mistake(kind: str, files: Iterable[Path], dialect_of: DialectOf = find_
 
 
 def find_uneven(file: Path, dialect: Dialect) -> DataError | None:
-    """Find the first mistake in a CSV if a row has more or fewer cells than the first one.
-
-    ``None`` for a file that Python cannot read.
-    """
+    """Find the first mistake in a CSV whose rows differ in their number of cells; ``None`` if Python cannot read it."""
     # Python limits a cell to 128 KB, Spark does not.
     csv.field_size_limit(sys.maxsize)
     with suppress(OSError, UnicodeError, EOFError, csv.Error, zlib.error), open_text(file, dialect.encoding) as text:
@@ -222,10 +219,7 @@ def line_of(file: Path, kind: str, wanted: dict[str, str], dialect_of: DialectOf
 
 
 class _Lines:
-    """Iterates over the lines of a file with their endings.
-
-    Raises :class:`DataError` if a line is not UTF-8 text, or has a NUL.
-    """
+    """The lines of a file with their endings. Raises :class:`DataError` for one that is not UTF-8, or has a NUL."""
 
     def __init__(self, file: Path, encoding: str = Dialect.encoding, hints: bool = False):
         """``hints``: an option can name the encoding."""
@@ -290,10 +284,7 @@ def csv_rows(file: Path, dialect: Dialect | None = None) -> Iterator[tuple[int, 
 
 
 def json_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line, object) for each object of JSON lines; numbers as text. Raises :class:`DataError`.
-
-    A line ``null`` is left out.
-    """
+    """Yield (line, object) of JSON lines, but for lines ``null``; numbers are text. Raises :class:`DataError`."""
     # Leave numbers as text: a float would lose digits.
     decoder = json.JSONDecoder(object_pairs_hook=_reject_repeated_keys, parse_int=str, parse_float=str)
     lines = _Lines(file)

@@ -48,11 +48,7 @@ def read_json(spark: SparkSession, spec: Spec, files: Files) -> tuple[DataFrame,
 
 
 def _read_keys(spark: SparkSession, files: Files) -> tuple[dict[str, str] | None, set[str], list[str]]:
-    """Read the keys of local JSON: (lower-case key -> key, paths with lines ``null``, URIs of files Spark may misread).
-
-    The keys are ``None`` without objects. Spark's JSON reader drops what follows an object on its line, and returns
-    NULL for a key in another case.
-    """
+    """Read keys of JSON: (lower case -> key, ``None`` without any; paths with ``null``; URIs Spark may misread)."""
     from pyspark.sql import functions as f
 
     if not files.local:
