@@ -23,8 +23,7 @@ def param_texts(params: Mapping[str, object]) -> dict[str, str]:
 def needed_params(spec: Spec) -> list[tuple[str, str]]:
     """Return (name, type) of the params without a default that the SQL of a spec reads."""
     used = {name for found in sql_texts(spec) for name in found.fragment.params}
-    read = {name for param in spec.params.values() for name in param.read_params}
-    used |= {name for name in spec.params if name.lower() in read}
+    used |= {name for name in spec.params if any(name.lower() in param.read_params for param in spec.params.values())}
     used |= {"last_run"} if spec.history.open_end == "last_run" else set()
     return [(name, param.type) for name, param in spec.params.items() if param.default is None and name in used]
 

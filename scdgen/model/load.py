@@ -430,13 +430,14 @@ def _message(place: Location, error: Any, lines: Lines) -> str:
         hint = nearest(option, allowed) or f" (allowed here: {', '.join(allowed)})"
         if place == ("source", option) and isinstance(given, dict):
             hint = "; write several sources under sources:"
+        if given is None and not re.fullmatch(r"[\w-]*", option):  # {query: SELECT a, b}
+            hint = "; put the text with a comma in quotes"
         return f"unknown option '{option}'{hint}"
     if kind == "missing":
         return f"'{option}' is missing; {_holder(place[:-1])} needs it"
     if kind == "literal_error":
         allowed = _allowed_values(place)
-        shown = _NULL if given is None else f"'{given}'"
-        return f"{option}: {shown} is not one of {', '.join(allowed)}{nearest(str(given), allowed)}"
+        return f"{option}: {_shown(given)} is not one of {', '.join(allowed)}{nearest(str(given), allowed)}"
     if kind == "value_error":
         text = str(context["error"])
         return text if f"'{option}'" in text else f"{option}: {text}"
