@@ -23,6 +23,7 @@ from scdgen.facts.row_rules import SOURCE_VIEW
 from scdgen.facts.source import TAKEN_AT, SourceRow
 from scdgen.facts.state import WHOLES
 from scdgen.facts.variables import OF_RUN, REACHES_CLOSED, RECORDED_AT, batch_variables, partitions_of
+from scdgen.model.graph import find_written
 from scdgen.model.option import Rows, sql_texts
 from scdgen.model.spec import QUERY, Spec
 from scdgen.patterns.pattern import pattern_of
@@ -298,19 +299,19 @@ _Change = tuple[str, tuple[str, ...]]  # the kind of a statement, and the name o
 def _list_made(spec: Spec, variables: set[str]) -> dict[str, set[_Change]]:
     """Return file -> what its statements may create, change and set."""
     target, quarantine = spec.target_parts, sql.split_name(spec.quarantine) if spec.quarantine else ()
-    schemas = {parts: ("schema", parts[:-1]) for parts in (target, quarantine)}
+    schemas = {("schema", parts[:-1]) for place, parts in find_written(spec) if place[0] != "lookups"}
     of_run = {("variable", (name,)) for name in OF_RUN}
     known = {("variable", (name,)) for name in (*variables, *spec.params)} | {("temporary view", (SOURCE_VIEW,))}
     views = [("view", spec.views.current), ("function", spec.views.as_of), ("view", spec.views.overlay)]
     return {
-        "create.sql": {("table", target), schemas[target], ("merge", target), *of_run},
+        "create.sql": {("table", target), *schemas, ("merge", target), *of_run},
         "infer.sql": {("merge", target), *of_run},
         "merge.sql": {("merge", target), *known, *of_run},
         "plan.sql": {("temporary view", (VIEW,)), *known},
         "views.sql": {(kind, sql.split_name(name)) for kind, name in views if name is not None},
         "lookups.sql": {("view", sql.split_name(name)) for name in spec.lookups},
         "rejects.sql": {
-            ("table", quarantine), schemas[quarantine], ("merge", quarantine), *known, *of_run
+            ("table", quarantine), ("schema", quarantine[:-1]), ("merge", quarantine), *known, *of_run
         },
         "rewind.sql": {("merge", target), *known, *of_run},
         "evolve.sql": {("alter", target)},

@@ -15,6 +15,7 @@ from scdgen.facts.columns import Target, cast, names_of
 from scdgen.facts.history import History
 from scdgen.facts.row_rules import DATED, Environment, Expected, year_rule
 from scdgen.facts.source import SourceRow, literal
+from scdgen.model.graph import find_written
 from scdgen.model.spec import DEFAULT_PROPERTIES, STATISTICS, Spec
 from scdgen.sql.tokens import with_alias
 from scdgen.sql.types import parse_type
@@ -29,8 +30,8 @@ class Create(Facts, template="create.sql.j2"):
     """The header of the file."""
     target: str
     """The quoted name of the table."""
-    schema: str | None
-    """The quoted name of its schema, which is created; ``None`` if its name has none."""
+    schemas: tuple[str, ...]
+    """The quoted names of its schema and those of its views, which are created."""
     columns: tuple[Target, ...]
     """All columns of the table."""
     primary_key: tuple[str, ...]
@@ -56,17 +57,19 @@ class Create(Facts, template="create.sql.j2"):
     def of(cls, source: Source, columns: tuple[Target, ...]) -> Create:
         """Return the facts of a spec whose table has these columns."""
         spec = source.spec
-        parts, table = spec.target_parts, spec.table
+        written = (parts[:-1] for place, parts in find_written(spec) if place[0] != "lookups")
         return cls(
             head=Head.of(spec),
             target=source.target,
-            schema=sql.quote_parts(parts[:-1]) if len(parts) > 1 and table.create_schema else None,
+            schemas=tuple(dict.fromkeys(map(sql.quote_parts, filter(None, written))))
+            if spec.table.create_schema
+            else (),
             columns=columns,
-            primary_key=tuple(map(sql.quote, _primary_key(spec))) if table.primary_key else (),
+            primary_key=tuple(map(sql.quote, _primary_key(spec))) if spec.table.primary_key else (),
             partition_by=tuple(map(sql.quote, spec.partitions)),
             layout=spec.layout,
             cluster_by=tuple(map(sql.quote, spec.clustering)),
-            location=sql.text_literal(table.location) if table.location else None,
+            location=sql.text_literal(spec.table.location) if spec.table.location else None,
             description=sql.text_literal(spec.description) if spec.description else None,
             properties=literals(_table_properties(spec, columns)),
             unknown=Unknown.of(source, columns),

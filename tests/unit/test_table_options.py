@@ -52,3 +52,5 @@ def test_schema_is_left_to_others(kind: str) -> None:
     without = render(load(changed(BASES[kind], "table.create_schema", False))).create
     (line,) = set(with_schema.splitlines()) - set(without.splitlines())
     assert line.startswith("CREATE SCHEMA IF NOT EXISTS ")
+    elsewhere = changed(changed(BASES[kind], "views.current", "mart.now"), "table.create_schema", True)
+    assert "\nCREATE SCHEMA IF NOT EXISTS mart;\n" in render(load(elsewhere)).create
