@@ -581,7 +581,7 @@ class Table(Model):
         default=None, description="The folder of the table's files; by default, the catalog chooses it."
     )
     create_schema: Annotated[bool, Option(in_json="if_set")] = Field(
-        default=True, description="`false`: `create.sql` does not create the schema, which needs a separate right."
+        default=True, description="`false`: `create.sql` does not create the schemas, which needs a separate right."
     )
     primary_key: Annotated[bool, Option(in_json="if_set")] = Field(
         default=False,
