@@ -256,7 +256,7 @@ def _build(layers: Sequence[Layer]) -> Loaded:
             _set_aside(data, place, None)
         spec, found, broken = _validate(data, lines)
     back = "; no defaults.yml sets it, so that null takes nothing back" if lines.has_defaults else ""
-    problems = [lines.problem(place, message + (back if _NULL in message else "")) for place, message in found]
+    problems = [lines.problem(place, message + (back if f" {_NULL}" in message else "")) for place, message in found]
     for place, message in broken:
         problem = lines.problem(place, message)
         # A default may be right for the other specs.
