@@ -71,12 +71,11 @@ def read_target(name: str) -> Target:
     for key in options:
         if key not in ("schemas", "params") or not isinstance(options[key], dict):
             raise UsageError(f"'{key}' is not one of the tables schemas and params", place=place, fix="correct it")
-    given = options.get("schemas", {}).items()
-    schemas = {
-        _read_name(f"{place}.schemas", key, key): _read_name(f"{place}.schemas", key, value) for key, value in given
-    }
-    lower = {tuple(part.lower() for part in key): value for key, value in schemas.items()}
-    return Target(name, place, lower, options.get("params", {}))
+    at, given = f"{place}.schemas", options.get("schemas", {})
+    schemas = {_lower(_read_name(at, key, key)): _read_name(at, key, value) for key, value in given.items()}
+    if len(schemas) < len(given):
+        raise UsageError("names one schema twice, because case does not matter", place=at, fix="keep one")
+    return Target(name, place, schemas, options.get("params", {}))
 
 
 def _read_name(place: str, key: str, text: object) -> Parts:
