@@ -19,7 +19,25 @@ MERGE INTO tpcdi.dim_account AS t USING (
         -- The versions of tpcdi.account, which decide which keys exist, and when.
         SELECT
             *,
-            CAST(account_id AS BIGINT) AS _scd_key_1,
+            CASE
+                WHEN TYPEOF(COALESCE(1, '')) = 'string'
+                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] tpcdi.dim_account: needs ANSI mode')
+                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] tpcdi.dim_account: run SET TIME ZONE \'UTC\' first')
+                WHEN CAST(account_id AS BIGINT) IS NULL
+                    THEN RAISE_ERROR('[SCDGEN_NULL_KEY] tpcdi.dim_account: a joined version has no key: '
+                        || TO_JSON(STRUCT('account' AS _scd_table, account_id, effective_date, end_date)))
+                WHEN CAST(effective_date AS DATE) IS NULL
+                    THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_account: a joined version has no start: '
+                        || TO_JSON(STRUCT('account' AS _scd_table, account_id, effective_date, end_date)))
+                WHEN NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31')
+                    <= CAST(effective_date AS DATE)
+                    THEN RAISE_ERROR(
+                        '[SCDGEN_END_BEFORE_START] tpcdi.dim_account: a joined version does not end after its start: '
+                            || TO_JSON(STRUCT('account' AS _scd_table, account_id, effective_date, end_date))
+                    )
+                ELSE CAST(account_id AS BIGINT)
+            END AS _scd_key_1,
             CAST(effective_date AS DATE) AS _scd_from,
             NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_until
         FROM tpcdi.account
@@ -93,79 +111,71 @@ MERGE INTO tpcdi.dim_account AS t USING (
         )
         WHERE _scd_from >= session.since OR _scd_until >= session.since
     ),
-    pointed AS (
-        -- These, and while a version points to a parent, each period in which one of the parent holds.
+    chosen AS (
+        -- The versions of account of these keys.
         SELECT *
-        FROM periods
-        UNION ALL
-        SELECT
-            'customer' AS _scd_table,
-            account._scd_key_1 AS account_id,
-            GREATEST(account._scd_from, customer._scd_from) AS _scd_from,
-            LEAST(account._scd_until, customer._scd_until) AS _scd_until
-        FROM account
-        INNER JOIN customer
-            ON account.customer_id = customer._scd_key_1
-                AND COALESCE(
-                    GREATEST(account._scd_from, customer._scd_from) < LEAST(account._scd_until, customer._scd_until),
-                    TRUE
-                )
-        UNION ALL
-        SELECT
-            'broker' AS _scd_table,
-            account._scd_key_1 AS account_id,
-            GREATEST(account._scd_from, broker._scd_from) AS _scd_from,
-            LEAST(account._scd_until, broker._scd_until) AS _scd_until
-        FROM account
-        INNER JOIN broker
-            ON account.broker_id = broker._scd_key_1
-                AND COALESCE(
-                    GREATEST(account._scd_from, broker._scd_from) < LEAST(account._scd_until, broker._scd_until),
-                    TRUE
-                )
+        FROM account AS p
+        WHERE session.since IS NULL OR EXISTS (SELECT * FROM changed AS c WHERE p._scd_key_1 = c.account_id)
     ),
-    boundaries AS (
-        -- Each start and each end of a version.
-        -- A version that breaks a rule stops the statement, as does a session that would read values differently.
-        SELECT account_id, _scd_at
+    customer_times AS (
+        -- Each of these versions, and with NULLs each time without one: before the first, between two, after the last.
+        -- Of those to which a key to merge points.
+        SELECT
+            _scd_key_1,
+            IF(_scd_part = 'version', sk_customer_id, NULL) AS sk_customer_id,
+            IF(_scd_part = 'version', batch_id, NULL) AS batch_id,
+            CASE _scd_part WHEN 'version' THEN _scd_from WHEN 'after' THEN _scd_until END AS _scd_from,
+            CASE _scd_part WHEN 'version' THEN _scd_until WHEN 'after' THEN _scd_next ELSE _scd_from END AS _scd_until
         FROM (
-            SELECT *
-            FROM pointed AS p
+            SELECT *, LAG(_scd_from) OVER by_key AS _scd_before, LEAD(_scd_from) OVER by_key AS _scd_next
+            FROM customer
             WHERE session.since IS NULL
-                OR EXISTS (SELECT * FROM changed AS c WHERE p.account_id IS NOT DISTINCT FROM c.account_id)
-        )
-            LATERAL VIEW EXPLODE(ARRAY(_scd_from, _scd_until)) b AS _scd_at
-        WHERE CASE
-            WHEN TYPEOF(COALESCE(1, '')) = 'string'
-                THEN RAISE_ERROR('[SCDGEN_SETTINGS] tpcdi.dim_account: needs ANSI mode')
-            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
-                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] tpcdi.dim_account: run SET TIME ZONE \'UTC\' first')
-            WHEN account_id IS NULL
-                THEN RAISE_ERROR('[SCDGEN_NULL_KEY] tpcdi.dim_account: a joined version has no key: '
-                    || TO_JSON(STRUCT(account_id, _scd_table, _scd_from, _scd_until)))
-            WHEN _scd_from IS NULL
-                THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_account: a joined version has no start: '
-                    || TO_JSON(STRUCT(account_id, _scd_table, _scd_from, _scd_until)))
-            WHEN _scd_until <= _scd_from
-                THEN RAISE_ERROR(
-                    '[SCDGEN_END_BEFORE_START] tpcdi.dim_account: a joined version does not end after its start: '
-                        || TO_JSON(STRUCT(account_id, _scd_table, _scd_from, _scd_until))
+                OR EXISTS (
+                    SELECT *
+                    FROM account
+                    INNER JOIN changed AS c ON account._scd_key_1 = c.account_id
+                    WHERE account.customer_id = customer._scd_key_1
                 )
-            ELSE _scd_at IS NOT NULL
+            WINDOW by_key AS (PARTITION BY _scd_key_1 ORDER BY _scd_from)
+        )
+            LATERAL VIEW EXPLODE(ARRAY('before', 'version', 'after')) p AS _scd_part
+        WHERE CASE _scd_part
+            WHEN 'before' THEN _scd_before IS NULL
+            WHEN 'after' THEN COALESCE(_scd_until < _scd_next, _scd_until IS NOT NULL)
+            ELSE TRUE
         END
-        DISTRIBUTE BY account_id -- one shuffle serves all steps until the versions
     ),
-    spans AS (
-        -- From each boundary of a key to the next: no version of any table starts or ends in between.
-        SELECT account_id, _scd_at, LEAD(_scd_at) OVER (PARTITION BY account_id ORDER BY _scd_at) AS _scd_until
-        FROM boundaries
-        GROUP BY account_id, _scd_at
+    broker_times AS (
+        -- Each of these versions, and with NULLs each time without one: before the first, between two, after the last.
+        -- Of those to which a key to merge points.
+        SELECT
+            _scd_key_1,
+            IF(_scd_part = 'version', sk_broker_id, NULL) AS sk_broker_id,
+            CASE _scd_part WHEN 'version' THEN _scd_from WHEN 'after' THEN _scd_until END AS _scd_from,
+            CASE _scd_part WHEN 'version' THEN _scd_until WHEN 'after' THEN _scd_next ELSE _scd_from END AS _scd_until
+        FROM (
+            SELECT *, LAG(_scd_from) OVER by_key AS _scd_before, LEAD(_scd_from) OVER by_key AS _scd_next
+            FROM broker
+            WHERE session.since IS NULL
+                OR EXISTS (
+                    SELECT *
+                    FROM account
+                    INNER JOIN changed AS c ON account._scd_key_1 = c.account_id
+                    WHERE account.broker_id = broker._scd_key_1
+                )
+            WINDOW by_key AS (PARTITION BY _scd_key_1 ORDER BY _scd_from)
+        )
+            LATERAL VIEW EXPLODE(ARRAY('before', 'version', 'after')) p AS _scd_part
+        WHERE CASE _scd_part
+            WHEN 'before' THEN _scd_before IS NULL
+            WHEN 'after' THEN COALESCE(_scd_until < _scd_next, _scd_until IS NOT NULL)
+            ELSE TRUE
+        END
     ),
     source_rows AS (
-        -- Each span with the version of each table that is valid in it, with the target's column names and types.
-        -- Rows without one of the first table are left out below: an INNER JOIN could drop a NULL key before its rule.
+        -- Each version with those of its parents, which split it, with the target's column names and types.
         SELECT
-            spans.account_id,
+            account._scd_key_1 AS account_id,
             STRUCT(
                 CAST(broker.sk_broker_id AS BIGINT) AS sk_broker_id,
                 CAST(customer.sk_customer_id AS BIGINT) AS sk_customer_id,
@@ -174,22 +184,23 @@ MERGE INTO tpcdi.dim_account AS t USING (
                 CAST(account.tax_status AS INT) AS tax_status
             ) AS _scd_state,
             STRUCT(CAST(greatest(account.batch_id, customer.batch_id) AS INT) AS batch_id) AS _scd_rest,
-            spans._scd_at,
-            spans._scd_until,
-            account._scd_from IS NOT NULL AS _scd_exists
-        FROM spans
-        LEFT JOIN account
-            ON spans.account_id = account._scd_key_1
-                AND spans._scd_at >= account._scd_from
-                AND (account._scd_until IS NULL OR spans._scd_at < account._scd_until)
-        LEFT JOIN customer
+            GREATEST(account._scd_from, customer._scd_from, broker._scd_from) AS _scd_at,
+            LEAST(account._scd_until, customer._scd_until, broker._scd_until) AS _scd_until
+        FROM chosen AS account
+        LEFT JOIN customer_times AS customer
             ON account.customer_id = customer._scd_key_1
-                AND spans._scd_at >= customer._scd_from
-                AND (customer._scd_until IS NULL OR spans._scd_at < customer._scd_until)
-        LEFT JOIN broker
+                AND COALESCE(
+                    GREATEST(account._scd_from, customer._scd_from) < LEAST(account._scd_until, customer._scd_until),
+                    TRUE
+                )
+        LEFT JOIN broker_times AS broker
             ON account.broker_id = broker._scd_key_1
-                AND spans._scd_at >= broker._scd_from
-                AND (broker._scd_until IS NULL OR spans._scd_at < broker._scd_until)
+                AND COALESCE(
+                    GREATEST(account._scd_from, customer._scd_from, broker._scd_from)
+                        < LEAST(account._scd_until, customer._scd_until, broker._scd_until),
+                    TRUE
+                )
+        DISTRIBUTE BY account_id -- one shuffle serves all steps until the versions
     ),
     given AS (
         -- One row per key and start: copies of a row count once. A row that breaks a rule stops the statement.
@@ -202,13 +213,31 @@ MERGE INTO tpcdi.dim_account AS t USING (
         FROM source_rows
         GROUP BY account_id, _scd_at
         HAVING CASE
-            WHEN NOT BOOL_OR(_scd_exists) THEN FALSE
             WHEN _scd_at >= DATE '9999-12-31'
                 THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_account: a version starts or ends after the open end')
-            WHEN MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state) OR MIN(_scd_rest) IS DISTINCT FROM MAX(_scd_rest)
+            WHEN MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state)
+                OR MIN(_scd_rest) IS DISTINCT FROM MAX(_scd_rest)
+                OR MIN(STRUCT(_scd_until)) IS DISTINCT FROM MAX(STRUCT(_scd_until))
                 THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.dim_account: two different rows of one key and time: '
                     || TO_JSON(STRUCT(account_id, _scd_at)))
             ELSE TRUE
+        END
+    ),
+    neighbours AS (
+        -- Each row with the one before it.
+        SELECT *, LAG(STRUCT(_scd_until)) OVER by_key AS _scd_before
+        FROM given
+        WINDOW by_key AS (PARTITION BY account_id ORDER BY _scd_at)
+    ),
+    versions AS (
+        -- Each row is a version.
+        -- Rows that overlap stop the statement.
+        SELECT account_id, _scd_state, _scd_rest, _scd_at, _scd_until
+        FROM neighbours
+        WHERE CASE
+            WHEN _scd_before IS NULL OR _scd_before._scd_until <= _scd_at THEN TRUE
+            ELSE RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.dim_account: two versions of a table are valid at a time: '
+                || TO_JSON(STRUCT(account_id, _scd_at)))
         END
     ),
     stored AS (
@@ -222,8 +251,15 @@ MERGE INTO tpcdi.dim_account AS t USING (
                 NULLIF(t.end_date, DATE '9999-12-31') AS _scd_until
             ) AS _scd_stored
         FROM tpcdi.dim_account AS t
-        LEFT SEMI JOIN account AS g ON t.account_id = g._scd_key_1
-        WHERE session.since IS NULL OR EXISTS (SELECT * FROM changed AS c WHERE t.account_id = c.account_id)
+        LEFT SEMI JOIN (
+            SELECT _scd_key_1
+            FROM account
+            WHERE session.since IS NULL
+            UNION ALL
+            SELECT account_id
+            FROM changed
+        ) AS g
+            ON t.account_id = g._scd_key_1
     )
     -- What differs from what is stored.
     SELECT
@@ -235,7 +271,7 @@ MERGE INTO tpcdi.dim_account AS t USING (
         COALESCE(_scd_until, DATE '9999-12-31') AS end_date,
         _scd_until IS NULL AS is_current,
         _scd_state IS NOT NULL AS _scd_opens
-    FROM given
+    FROM versions
     FULL OUTER JOIN stored USING (account_id, _scd_at)
     WHERE _scd_stored
         IS DISTINCT FROM CASE WHEN _scd_state IS NOT NULL THEN STRUCT(_scd_state, _scd_rest, _scd_until) END

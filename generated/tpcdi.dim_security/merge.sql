@@ -19,7 +19,25 @@ MERGE INTO tpcdi.dim_security AS t USING (
         -- The versions of tpcdi.security, which decide which keys exist, and when.
         SELECT
             *,
-            CAST(symbol AS STRING) AS _scd_key_1,
+            CASE
+                WHEN TYPEOF(COALESCE(1, '')) = 'string'
+                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] tpcdi.dim_security: needs ANSI mode')
+                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] tpcdi.dim_security: run SET TIME ZONE \'UTC\' first')
+                WHEN CAST(symbol AS STRING) IS NULL
+                    THEN RAISE_ERROR('[SCDGEN_NULL_KEY] tpcdi.dim_security: a joined version has no key: '
+                        || TO_JSON(STRUCT('security' AS _scd_table, symbol, effective_date, end_date)))
+                WHEN CAST(effective_date AS DATE) IS NULL
+                    THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_security: a joined version has no start: '
+                        || TO_JSON(STRUCT('security' AS _scd_table, symbol, effective_date, end_date)))
+                WHEN NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31')
+                    <= CAST(effective_date AS DATE)
+                    THEN RAISE_ERROR(
+                        '[SCDGEN_END_BEFORE_START] tpcdi.dim_security: a joined version does not end after its start: '
+                            || TO_JSON(STRUCT('security' AS _scd_table, symbol, effective_date, end_date))
+                    )
+                ELSE CAST(symbol AS STRING)
+            END AS _scd_key_1,
             CAST(effective_date AS DATE) AS _scd_from,
             NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_until
         FROM tpcdi.security
@@ -66,66 +84,44 @@ MERGE INTO tpcdi.dim_security AS t USING (
         )
         WHERE _scd_from >= session.since OR _scd_until >= session.since
     ),
-    pointed AS (
-        -- These, and while a version points to a parent, each period in which one of the parent holds.
+    chosen AS (
+        -- The versions of security of these keys.
         SELECT *
-        FROM periods
-        UNION ALL
+        FROM security AS p
+        WHERE session.since IS NULL OR EXISTS (SELECT * FROM changed AS c WHERE p._scd_key_1 = c.symbol)
+    ),
+    company_times AS (
+        -- Each of these versions, and with NULLs each time without one: before the first, between two, after the last.
+        -- Of those to which a key to merge points.
         SELECT
-            'company' AS _scd_table,
-            security._scd_key_1 AS symbol,
-            GREATEST(security._scd_from, company._scd_from) AS _scd_from,
-            LEAST(security._scd_until, company._scd_until) AS _scd_until
-        FROM security
-        INNER JOIN company
-            ON security.company_id = company._scd_key_1
-                AND COALESCE(
-                    GREATEST(security._scd_from, company._scd_from) < LEAST(security._scd_until, company._scd_until),
-                    TRUE
-                )
-    ),
-    boundaries AS (
-        -- Each start and each end of a version.
-        -- A version that breaks a rule stops the statement, as does a session that would read values differently.
-        SELECT symbol, _scd_at
+            _scd_key_1,
+            IF(_scd_part = 'version', sk_company_id, NULL) AS sk_company_id,
+            IF(_scd_part = 'version', batch_id, NULL) AS batch_id,
+            CASE _scd_part WHEN 'version' THEN _scd_from WHEN 'after' THEN _scd_until END AS _scd_from,
+            CASE _scd_part WHEN 'version' THEN _scd_until WHEN 'after' THEN _scd_next ELSE _scd_from END AS _scd_until
         FROM (
-            SELECT *
-            FROM pointed AS p
+            SELECT *, LAG(_scd_from) OVER by_key AS _scd_before, LEAD(_scd_from) OVER by_key AS _scd_next
+            FROM company
             WHERE session.since IS NULL
-                OR EXISTS (SELECT * FROM changed AS c WHERE p.symbol IS NOT DISTINCT FROM c.symbol)
-        )
-            LATERAL VIEW EXPLODE(ARRAY(_scd_from, _scd_until)) b AS _scd_at
-        WHERE CASE
-            WHEN TYPEOF(COALESCE(1, '')) = 'string'
-                THEN RAISE_ERROR('[SCDGEN_SETTINGS] tpcdi.dim_security: needs ANSI mode')
-            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
-                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] tpcdi.dim_security: run SET TIME ZONE \'UTC\' first')
-            WHEN symbol IS NULL
-                THEN RAISE_ERROR('[SCDGEN_NULL_KEY] tpcdi.dim_security: a joined version has no key: '
-                    || TO_JSON(STRUCT(symbol, _scd_table, _scd_from, _scd_until)))
-            WHEN _scd_from IS NULL
-                THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_security: a joined version has no start: '
-                    || TO_JSON(STRUCT(symbol, _scd_table, _scd_from, _scd_until)))
-            WHEN _scd_until <= _scd_from
-                THEN RAISE_ERROR(
-                    '[SCDGEN_END_BEFORE_START] tpcdi.dim_security: a joined version does not end after its start: '
-                        || TO_JSON(STRUCT(symbol, _scd_table, _scd_from, _scd_until))
+                OR EXISTS (
+                    SELECT *
+                    FROM security
+                    INNER JOIN changed AS c ON security._scd_key_1 = c.symbol
+                    WHERE security.company_id = company._scd_key_1
                 )
-            ELSE _scd_at IS NOT NULL
+            WINDOW by_key AS (PARTITION BY _scd_key_1 ORDER BY _scd_from)
+        )
+            LATERAL VIEW EXPLODE(ARRAY('before', 'version', 'after')) p AS _scd_part
+        WHERE CASE _scd_part
+            WHEN 'before' THEN _scd_before IS NULL
+            WHEN 'after' THEN COALESCE(_scd_until < _scd_next, _scd_until IS NOT NULL)
+            ELSE TRUE
         END
-        DISTRIBUTE BY symbol -- one shuffle serves all steps until the versions
-    ),
-    spans AS (
-        -- From each boundary of a key to the next: no version of any table starts or ends in between.
-        SELECT symbol, _scd_at, LEAD(_scd_at) OVER (PARTITION BY symbol ORDER BY _scd_at) AS _scd_until
-        FROM boundaries
-        GROUP BY symbol, _scd_at
     ),
     source_rows AS (
-        -- Each span with the version of each table that is valid in it, with the target's column names and types.
-        -- Rows without one of the first table are left out below: an INNER JOIN could drop a NULL key before its rule.
+        -- Each version with those of its parents, which split it, with the target's column names and types.
         SELECT
-            spans.symbol,
+            security._scd_key_1 AS symbol,
             STRUCT(
                 CAST(security.issue AS STRING) AS issue,
                 CAST(security.status AS STRING) AS status,
@@ -138,18 +134,16 @@ MERGE INTO tpcdi.dim_security AS t USING (
                 CAST(security.dividend AS DECIMAL(10, 2)) AS dividend
             ) AS _scd_state,
             STRUCT(CAST(greatest(security.batch_id, company.batch_id) AS INT) AS batch_id) AS _scd_rest,
-            spans._scd_at,
-            spans._scd_until,
-            security._scd_from IS NOT NULL AS _scd_exists
-        FROM spans
-        LEFT JOIN security
-            ON spans.symbol = security._scd_key_1
-                AND spans._scd_at >= security._scd_from
-                AND (security._scd_until IS NULL OR spans._scd_at < security._scd_until)
-        LEFT JOIN company
+            GREATEST(security._scd_from, company._scd_from) AS _scd_at,
+            LEAST(security._scd_until, company._scd_until) AS _scd_until
+        FROM chosen AS security
+        LEFT JOIN company_times AS company
             ON security.company_id = company._scd_key_1
-                AND spans._scd_at >= company._scd_from
-                AND (company._scd_until IS NULL OR spans._scd_at < company._scd_until)
+                AND COALESCE(
+                    GREATEST(security._scd_from, company._scd_from) < LEAST(security._scd_until, company._scd_until),
+                    TRUE
+                )
+        DISTRIBUTE BY symbol -- one shuffle serves all steps until the versions
     ),
     given AS (
         -- One row per key and start: copies of a row count once. A row that breaks a rule stops the statement.
@@ -162,13 +156,31 @@ MERGE INTO tpcdi.dim_security AS t USING (
         FROM source_rows
         GROUP BY symbol, _scd_at
         HAVING CASE
-            WHEN NOT BOOL_OR(_scd_exists) THEN FALSE
             WHEN _scd_at >= DATE '9999-12-31'
                 THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_security: a version starts or ends after the open end')
-            WHEN MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state) OR MIN(_scd_rest) IS DISTINCT FROM MAX(_scd_rest)
+            WHEN MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state)
+                OR MIN(_scd_rest) IS DISTINCT FROM MAX(_scd_rest)
+                OR MIN(STRUCT(_scd_until)) IS DISTINCT FROM MAX(STRUCT(_scd_until))
                 THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.dim_security: two different rows of one key and time: '
                     || TO_JSON(STRUCT(symbol, _scd_at)))
             ELSE TRUE
+        END
+    ),
+    neighbours AS (
+        -- Each row with the one before it.
+        SELECT *, LAG(STRUCT(_scd_until)) OVER by_key AS _scd_before
+        FROM given
+        WINDOW by_key AS (PARTITION BY symbol ORDER BY _scd_at)
+    ),
+    versions AS (
+        -- Each row is a version.
+        -- Rows that overlap stop the statement.
+        SELECT symbol, _scd_state, _scd_rest, _scd_at, _scd_until
+        FROM neighbours
+        WHERE CASE
+            WHEN _scd_before IS NULL OR _scd_before._scd_until <= _scd_at THEN TRUE
+            ELSE RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.dim_security: two versions of a table are valid at a time: '
+                || TO_JSON(STRUCT(symbol, _scd_at)))
         END
     ),
     stored AS (
@@ -185,8 +197,15 @@ MERGE INTO tpcdi.dim_security AS t USING (
                 NULLIF(t.end_date, DATE '9999-12-31') AS _scd_until
             ) AS _scd_stored
         FROM tpcdi.dim_security AS t
-        LEFT SEMI JOIN security AS g ON t.symbol = g._scd_key_1
-        WHERE session.since IS NULL OR EXISTS (SELECT * FROM changed AS c WHERE t.symbol = c.symbol)
+        LEFT SEMI JOIN (
+            SELECT _scd_key_1
+            FROM security
+            WHERE session.since IS NULL
+            UNION ALL
+            SELECT symbol
+            FROM changed
+        ) AS g
+            ON t.symbol = g._scd_key_1
     )
     -- What differs from what is stored.
     SELECT
@@ -198,7 +217,7 @@ MERGE INTO tpcdi.dim_security AS t USING (
         COALESCE(_scd_until, DATE '9999-12-31') AS end_date,
         _scd_until IS NULL AS is_current,
         _scd_state IS NOT NULL AS _scd_opens
-    FROM given
+    FROM versions
     FULL OUTER JOIN stored USING (symbol, _scd_at)
     WHERE _scd_stored
         IS DISTINCT FROM CASE WHEN _scd_state IS NOT NULL THEN STRUCT(_scd_state, _scd_rest, _scd_until) END

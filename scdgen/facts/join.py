@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from scdgen import sql
 from scdgen.facts import variables
 from scdgen.facts.base import refusal, refuse_rows
-from scdgen.facts.columns import apply, cast, struct
+from scdgen.facts.columns import apply, cast, equal, struct
 from scdgen.facts.history import Times
+from scdgen.model.rules import times_of
 from scdgen.model.spec import JoinedTable as Given
 from scdgen.model.spec import Spec
 from scdgen.sql.words import all_true
@@ -48,9 +49,11 @@ class JoinedTable:
     """The quoted column with the surrogate key of a version; ``None`` if it is not known."""
     path: tuple[JoinedTable, ...] = ()
     """Of a parent, the tables that lead to it: the first has the keys of the spec, and each points to the next."""
+    columns: tuple[str, ...] = ()
+    """Of a parent, its quoted columns that the spec reads, in lower case."""
     refusals: tuple[str, ...] = ()
-    """Of a table whose versions are in no step of periods, the refusals of one without a key, without a start, and of
-    one that does not end after its start."""
+    """Of a table whose versions make no boundaries, the refusals of one without a key, without a start, and of one
+    that does not end after its start."""
 
     @property
     def label(self) -> str:
@@ -73,23 +76,15 @@ class JoinedTable:
         return tuple(f"{on} = {self.alias}.{key}" for on, key in zip(self.pointers, self.stored, strict=True))
 
     @property
+    def times(self) -> str | None:
+        """Return the step with its versions and the times without one; ``None`` if no row has such a time."""
+        is_split = self.path and self.has_history and not self.required
+        return sql.quote(times_of(sql.unquote(self.alias))) if is_split else None
+
+    @property
     def shown(self) -> str:
         """Return a column that no row of it lacks."""
         return f"{self.alias}.{'_scd_from' if self.has_history else self.stored[0]}"
-
-    @property
-    def since(self) -> str:
-        """Return from when on versions of the tables of its path, and of itself, hold together."""
-        return self._common("GREATEST", "_scd_from")
-
-    @property
-    def until_all(self) -> str:
-        """Return until when they do; NULL if none of them ends."""
-        return self._common("LEAST", "_scd_until")
-
-    def _common(self, function: str, name: str) -> str:
-        names = [f"{table.alias}.{name}" for table in (*self.path, self) if table.has_history]
-        return apply(function, names) if names[1:] else names[0]
 
 
 @dataclass(frozen=True)
@@ -143,16 +138,57 @@ class Join:
         return tuple((sql.quote(name), known[text]) for name, text in texts.items() if text in known)
 
     @property
-    def exists(self) -> str:
-        """Return the condition that a span is a row: each table that it needs has a version."""
-        return all_true(f"{t.shown} IS NOT NULL" for t in self.tables if t.required or t is self.tables[0])
+    def spanned(self) -> bool:
+        """Whether several tables have versions of the keys of the spec, so that spans of time are joined with each."""
+        return len(self.siblings) > 1
+
+    @property
+    def base(self) -> str:
+        """Return the alias of the step with the times that the versions of parents split."""
+        return "spans" if self.spanned else self.tables[0].alias
+
+    @property
+    def overlapping(self) -> bool:
+        """Whether rows of a key overlap where two versions of a table do; spans do not."""
+        return bool(self.parents) or not self.spanned
+
+    def same_key(self, table: JoinedTable) -> list[str]:
+        """Return the conditions that a row of a table has the key of the step ``base``."""
+        names = self.keys if self.spanned else self.stored
+        return equal(names, self.base, table.alias, others=table.stored)
+
+    def common(self, last: JoinedTable | None = None) -> tuple[str, str]:
+        """Return from when on, and until when, versions of the first table and of the parents up to ``last`` hold."""
+        parents = self.parents[: self.parents.index(last) + 1] if last else self.parents
+        start = f"{self.base}.{'_scd_at' if self.spanned else '_scd_from'}"
+        starts = [start, *(f"{table.alias}._scd_from" for table in parents)]
+        ends = [f"{self.base}._scd_until", *(f"{table.alias}._scd_until" for table in parents)]
+        return (apply("GREATEST", starts), apply("LEAST", ends)) if parents else (start, ends[0])
+
+    def key(self, number: int) -> str:
+        """Return the key of a row, from 0."""
+        return f"{self.base}.{self.keys[number] if self.spanned else self.stored[number]}"
+
+    @property
+    def exists(self) -> str | None:
+        """Return the condition that a span is a row: each table of its key that it needs has a version."""
+        needed = (t for t in self.tables if t is self.tables[0] or (t.required and not t.path))
+        return all_true(f"{t.shown} IS NOT NULL" for t in needed) if self.spanned else None
 
     @property
     def steps(self) -> tuple[str, ...]:
         """Return the steps, in order; each has a file of its name."""
-        optional = {"changed": self.since is not None, "pointed": bool(self.parents)}
-        names = ("tables", "periods", "changed", "pointed", "boundaries", "spans")
-        return tuple(name for name in names if optional.get(name, True))
+        changed, spanned = self.since is not None, self.spanned
+        names = {
+            "tables": True,
+            "periods": spanned or changed,
+            "changed": changed,
+            "chosen": changed and not spanned,
+            "boundaries": spanned,
+            "spans": spanned,
+            "times": any(table.times for table in self.parents),
+        }
+        return tuple(name for name, wanted in names.items() if wanted)
 
 
 def _table(spec: Spec, of_spec: Times, alias: str, joined: Given, before: dict[str, JoinedTable]) -> JoinedTable:
@@ -176,8 +212,9 @@ def _table(spec: Spec, of_spec: Times, alias: str, joined: Given, before: dict[s
         surrogate_key=sql.quote(joined.surrogate_key) if joined.surrogate_key else None,
         pointers=tuple(read.text for read in pointers),
         path=(*child.path, child) if child else (),
+        columns=_read_of(spec, alias.lower()) if child else (),
     )
-    if not child and table.has_history:
+    if table.has_history and not child and sum(not t.on and t.history is None for t in spec.source.join.values()) > 1:
         return table
     # The join that reads it drops what it does not find, before a later step could see it.
     ends = {"_scd_from": sql.expression(joined.start), "_scd_until": sql.expression(joined.end)}
@@ -190,3 +227,12 @@ def _table(spec: Spec, of_spec: Times, alias: str, joined: Given, before: dict[s
     return replace(
         table, refusals=tuple(refusal(spec, rule, what, [f"TO_JSON({struct(row)})"]) for rule, what in _RULES)
     )
+
+
+def _read_of(spec: Spec, alias: str) -> tuple[str, ...]:
+    """Return the columns of a joined table that the spec reads, in lower case."""
+    texts = [spec.column_source(name) for name in spec.columns if name not in spec.derived]
+    texts += [text for joined in spec.source.join.values() for text in joined.on.values()]
+    texts += [spec.source.where] if spec.source.where else []
+    names = {parts[1]: None for text in texts for parts in sorted(sql.expression(text).names) if parts[0] == alias}
+    return tuple(map(sql.quote, names))

@@ -96,7 +96,7 @@ class Rows:
     def select_state(self, state: State) -> list[str]:
         """Return the same with the columns that are no key in the state, and for a join whether it is a row."""
         texts = dict(self.columns)
-        exists = [f"{self.join.exists} AS _scd_exists"] if self.join else []
+        exists = [f"{self.join.exists} AS _scd_exists"] if self.join and self.join.exists else []
         values = state.read(lambda field: texts[field.name])
         return [*(texts[key] for key in self.keys), *values, *self.more, *exists]
 
@@ -134,19 +134,13 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
     """
     spec, times = source.spec, source.times
     relation, query, view = _relation(spec)
-    columns = [
-        (
-            sql.quote(column),
-            f"spans.{sql.quote(column)}"
-            if spec.source.join and column in spec.keys
-            else f"{source.value(column)} AS {sql.quote(column)}",
-        )
-        for column in source.names
-    ]
+    join = Join.of(spec, times) if times and spec.source.join else None
+    columns = {column: f"{source.value(column)} AS {sql.quote(column)}" for column in source.names}
     select = list[str]()
+    if join:
+        columns |= {key: _called(sql.quote(key), join.key(number)) for number, key in enumerate(spec.keys)}
+        select = [*map(_called, ("_scd_at", "_scd_until"), join.common())]
     more = {"_scd_at": source.time} if source.has_time else {}
-    if spec.source.join:
-        select = ["spans._scd_at", "spans._scd_until"]
     if times and spec.source.effective_until is not None:
         more["_scd_until"] = times.until_of(sql.expression(spec.source.effective_until).text)
     if spec.source.sets is not None:
@@ -160,13 +154,13 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
     # A row is compared with the stored sequence, even if the source has none itself.
     if spec.stored_sequence and (sequence or spec.source.feed == "changes" or not spec.keeps_history):
         sequence = {SEQUENCE: source.sequence}
-    select += [f"{text} AS {alias}" for alias, text in (more | sequence).items()]
+    select += [_called(alias, text) for alias, text in (more | sequence).items()]
     needed = [*source.key_names, *source.own_time] if spec.bad_rows == "skip" else []
     return Rows(
         relation=relation,
         query=query,
         view=view,
-        columns=tuple(columns),
+        columns=tuple((sql.quote(column), text) for column, text in columns.items()),
         more=tuple(select),
         where=tuple(source.where),
         sequence=tuple(sequence),
@@ -181,8 +175,13 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
         empty=_refuse_empty(spec),
         empties=any(map(spec.loses_empty_text, source.names)),
         expected=tuple(sorted(_expected(source), key=lambda expected: expected.refusal is None)),
-        join=Join.of(spec, times) if times and spec.source.join else None,
+        join=join,
     )
+
+
+def _called(name: str, text: str) -> str:
+    """Return a value with its name, if it has another one."""
+    return text if text.endswith(f".{name}") else f"{text} AS {name}"
 
 
 def _of_group(text: str, state: State, group: Iterable[str], of_rows: str) -> str:

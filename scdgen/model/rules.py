@@ -36,7 +36,13 @@ STEPS = {
 }  # fmt: skip
 RECORDED_STEPS = {"recorded", "reached"}  # of history.recorded
 # Those of source.join, besides its aliases.
-JOIN_STEPS = {"periods", "changed", "pointed", "boundaries", "spans"}
+JOIN_STEPS = {"periods", "changed", "chosen", "boundaries", "spans"}
+
+
+def times_of(alias: str) -> str:
+    """Return the name of the step with the times of a parent, ``source.join.ALIAS.on``."""
+    return f"{alias}_times"
+
 
 _ITSELF = "table: is the target itself, which cannot be merged into itself; name another table"
 _STEP = "is the name of a step of the generated SQL; write its schema before it"
@@ -216,9 +222,10 @@ def _join(spec: Spec) -> Found:
 
 def _joined_tables(spec: Spec) -> Found:
     first, seen = next(iter(spec.source.join)), set[str]()
+    steps = {*STEPS, *JOIN_STEPS, *(times_of(alias.lower()) for alias, joined in spec.source.join.items() if joined.on)}
     for alias, joined in spec.source.join.items():
         place = ("source", "join", alias)
-        if alias.lower() in {*STEPS, *JOIN_STEPS, "session"} and len(alias) > 1:
+        if alias.lower() in {*steps, "session"} and len(alias) > 1:
             yield place, f"join: '{alias}' is a name of the generated SQL; give the alias another name"
         if alias.lower() in seen:
             yield place, f"join: '{alias}' is there already, ignoring case; give the alias another name"
@@ -226,7 +233,7 @@ def _joined_tables(spec: Spec) -> Found:
         parts = sql.split_name(joined.table)
         if _folded(joined.table) == _folded(spec.target):
             yield (*place, "table"), _ITSELF
-        taken = {*STEPS, *JOIN_STEPS, *map(str.lower, spec.source.join)}
+        taken = {*steps, *map(str.lower, spec.source.join)}
         if len(parts) == 1 and parts[0].lower() in taken:
             yield (*place, "table"), f"'{joined.table}' {_STEP}"
         yield from _pointers(spec, alias, joined)

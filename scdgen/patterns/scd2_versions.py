@@ -18,7 +18,7 @@ class Scd2Versions(VersionSteps, template="scd2/versions/steps.sql.j2"):
     conflict: str
     """The refusal of rows of one key and time that differ."""
     overlap: str | None
-    """The refusal of rows that overlap; ``None`` for the spans of a join, which do not."""
+    """The refusal of rows that overlap; ``None`` for spans of several tables, which do not."""
     counted: bool = False
     """Whether it also says which keys are known and live, to count what happens to them."""
 
@@ -26,12 +26,14 @@ class Scd2Versions(VersionSteps, template="scd2/versions/steps.sql.j2"):
     def of(cls, source: Source, history: History) -> Scd2Versions:
         """Return the facts of a spec."""
         spec = source.spec
-        overlap = refuse_rows(spec, "overlap", "a version begins before the one before it has ended", ["_scd_at"])
+        join, rule, what = source.rows.join, "overlap", "a version begins before the one before it has ended"
+        if join:
+            rule, what = "conflict", "two versions of a table are valid at a time"
         return cls(
             source=source,
             history=history,
             conflict=refuse_rows(spec, "conflict", "two different rows of one key and time", ["_scd_at"]),
-            overlap=None if source.rows.join else overlap,
+            overlap=None if join and not join.overlapping else refuse_rows(spec, rule, what, ["_scd_at"]),
         )
 
     @property
@@ -71,8 +73,8 @@ class Scd2Versions(VersionSteps, template="scd2/versions/steps.sql.j2"):
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """Return what two rows of one key and start may not differ in; the spans of a join have one end."""
-        return (*self.state.comparable(), *(() if self.rows.join else (struct(["_scd_until"]),)))
+        """Return what two rows of one key and start may not differ in; spans that do not overlap have one end."""
+        return (*self.state.comparable(), *((struct(["_scd_until"]),) if self.overlap else ()))
 
     @property
     def order(self) -> str:

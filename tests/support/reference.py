@@ -574,7 +574,7 @@ def follow_pointers(tables: Mapping[str, Joined], since: Any = None) -> tuple[li
     """Section 8: the rows of one history out of those of tables that point to one another, and the keys that are read.
 
     A row lasts as long as each table gives the same version. Times without one of the first table, or of one that is
-    required, are in no row.
+    required, are in no row, and contradict none.
     """
     first, rows, read = next(iter(tables)), [], set()
     ends = {
@@ -593,8 +593,8 @@ def follow_pointers(tables: Mapping[str, Joined], since: Any = None) -> tuple[li
         ):
             ((at, found), until), *more = same
             until = more[-1][1] if more else until
-            if any(all(chosen[name] is not None for name in needed) for chosen in found):
-                for chosen in found:
+            for chosen in found:
+                if all(chosen[name] is not None for name in needed):
                     values = [period.values for period in chosen.values() if period is not None]
                     rows.append(Change(key, at, names | {n: v for of in values for n, v in of.items()}, until=until))
     return rows, read

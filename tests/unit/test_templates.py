@@ -120,11 +120,12 @@ MACRO_FILES = {
     "scd2/join/_read.sql.j2",
     "scd2/join/boundaries.sql.j2",
     "scd2/join/changed.sql.j2",
+    "scd2/join/chosen.sql.j2",
     "scd2/join/periods.sql.j2",
-    "scd2/join/pointed.sql.j2",
     "scd2/join/spans.sql.j2",
     "scd2/join/steps.sql.j2",
     "scd2/join/tables.sql.j2",
+    "scd2/join/times.sql.j2",
 }
 SAME_TYPE = {"list", "rejectattr", "selectattr"}  # filters that return elements of their input
 Kinds = dict[str, Any]
