@@ -145,22 +145,17 @@ class Commit:
     @classmethod
     def from_history(cls, row: Mapping[str, Any]) -> Commit:
         """Read a row of ``DESCRIBE HISTORY``."""
-        note, metrics = _parse_note(row.get("userMetadata")), row.get("operationMetrics") or {}
-        known: dict[str, Any] = {name: note[name] for name in _NOTED if name in note}
+        try:
+            note = json.loads(str(row.get("userMetadata")))
+        except ValueError:  # other tools may write any text there
+            note = None
+        known: dict[str, Any] = {}
+        if isinstance(note, dict) and "scdgen" in note:
+            known = {name: str(note[name]) for name in _NOTED if name in note}
+        metrics = row.get("operationMetrics") or {}
         # Delta leaves out the metrics that an operation does not have.
         known |= {name: int(metrics[key]) for name, key in _METRICS.items() if key in metrics}
         return cls(int(row["version"]), row["timestamp"], str(row["operation"]), **known)
-
-
-def _parse_note(text: object) -> dict[str, str]:
-    """The run, spec and hash in a commit's ``userMetadata``; empty if scdgen did not write it."""
-    try:
-        note = json.loads(str(text))
-    except ValueError:  # other tools may write any text there
-        return {}
-    if not isinstance(note, dict) or "scdgen" not in note:
-        return {}
-    return {str(name): str(value) for name, value in note.items()}
 
 
 def read_log(spark: SparkSession, table: str, limit: int | None = None) -> list[Commit]:

@@ -12,10 +12,9 @@ import math
 import re
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,18 +87,14 @@ class LocalTables:
         return [text for _, text, _ in given]
 
     def select(self, spec: Spec, query: Facts, more: Mapping[str, str]) -> LocalRows:
-        """Prepare a query of the spec's table in Spark's SQL, with ``more`` expressions: name -> text."""
-        text = self._compiler.render_query(query)
-        return LocalRows(lambda: self._execute(spec, text, more))
-
-    def _execute(self, spec: Spec, query: str, more: Mapping[str, str]) -> Any:
+        """Run a query of the spec's table in Spark's SQL, with ``more`` expressions: name -> text."""
         from deltalake import QueryBuilder
 
-        tree = _translate(query, spec.target_parts, more)
+        tree = _translate(self._compiler.render_query(query), spec.target_parts, more)
         builder = QueryBuilder(_SETTINGS)
         for name, version in tree.meta["tables"].items():
             builder.register(name, self._open(spec, version))
-        return builder.execute(tree.sql("postgres", identify=True)).read_all()
+        return LocalRows(builder.execute(tree.sql("postgres", identify=True)).read_all())
 
     def _open(self, spec: Spec, version: int | None) -> DeltaTable:
         from deltalake import DeltaTable
@@ -137,14 +132,10 @@ def _read_commit(version: int, file: Path, modified: int) -> Commit:
 
 
 class LocalRows:
-    """The rows of a query, which runs when they are first read."""
+    """The rows of a query, as a table of Arrow."""
 
-    def __init__(self, execute: Callable[[], Any]):
-        self._execute = execute
-
-    @cached_property
-    def _table(self) -> Any:
-        return self._execute()
+    def __init__(self, table: Any):
+        self._table = table
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -39,7 +39,6 @@ STALE = "stale_plan"
 """The rule of the :class:`DataError` that refuses a plan."""
 
 _AGAIN = "plan again"
-Value = TypeVar("Value")
 
 
 class _Part(BaseModel):
@@ -104,10 +103,12 @@ class State(_Part):
             yield "the spec has changed"
         if self.sql != found.sql:
             yield "the SQL of the spec has changed, as by other templates"
-        for name, old, new in _pair((self.target, *self.reads), (found.target, *found.reads), lambda table: table.name):
-            yield from _describe_table(name, old, new)
-        for path, before, now in _pair(self.files, found.files, lambda file: file.path):
-            yield from _describe_file(path, before, now)
+        tables, now = ({one.name: one for one in (state.target, *state.reads)} for state in (self, found))
+        for name in dict.fromkeys([*tables, *now]):
+            yield from _describe_table(name, tables.get(name), now.get(name))
+        files, left = ({one.path: one for one in state.files} for state in (self, found))
+        for path in dict.fromkeys([*files, *left]):
+            yield from _describe_file(path, files.get(path), left.get(path))
 
     def require_versions(self, path: str | None) -> None:
         """Raise :class:`UsageError` if a table that is read has no version, so that a change could not be found.
@@ -131,14 +132,6 @@ _PLACES = {
     "schema_": "the schema",
     "zone": "the time zone",
 }
-
-
-def _pair(
-    before: Iterable[Value], now: Iterable[Value], key: Callable[[Value], str]
-) -> Iterator[tuple[str, Value | None, Value | None]]:
-    """Pair what has the same key; ``None`` for what the other side lacks."""
-    olds, news = ({key(one): one for one in side} for side in (before, now))
-    return ((name, olds.get(name), news.get(name)) for name in dict.fromkeys([*olds, *news]))
 
 
 def _describe_table(name: str, before: Table | None, now: Table | None) -> Iterator[str]:
