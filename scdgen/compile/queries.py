@@ -44,11 +44,6 @@ def source_counts(spec: Spec, wanted: bool = False) -> Helper | None:
     return Helper("source_counts", (Source(spec).rows,))
 
 
-def read_of(spec: Spec) -> Read:
-    """Return how to read the table of a spec."""
-    return pattern_of(spec).read(Source(spec))
-
-
 def plan_shape(spec: Spec) -> PlanShape:
     """Return the view that plan.sql creates."""
     return pattern_of(spec).plan(Source(spec)).shape
@@ -83,36 +78,6 @@ class Show(Facts, template="show.sql.j2"):
     """Whether versions that are deletes are included."""
 
 
-def versions_query(
-    spec: Spec,
-    keys: Mapping[str, object],
-    as_of: object,
-    current: bool,
-    deleted: bool = False,
-    known_at: object = None,
-    superseded: bool = False,
-) -> Show:
-    """Return the query of a table's rows in order; versions that are deletes only if ``deleted``.
-
-    With ``known_at``, the rows are those that the table held at that time; with ``superseded``, all that it ever held.
-
-    Raises :class:`UsageError` for a key or history that the spec does not have.
-    """
-    read, typed = read_of(spec), _typed_keys(spec, keys)
-    if as_of is not None and read.times is None:
-        raise UsageError(
-            f"{spec.target} is {spec.pattern}, which keeps no history; leave --as-of out", option="--as-of"
-        )
-    if known_at is not None:
-        require_recorded(spec, "--known-at")
-        read = read.known(cast(sql.text_literal(str(known_at)), "TIMESTAMP"))
-    elif superseded and spec.recorded:
-        # Equal neighbours are not one version: they may have been neighbours at some times alone.
-        place = (*read.place, sql.quote(spec.recorded.from_))
-        read = replace(read, superseded=True, folds=False, place=place)
-    return Show(read, typed, None if as_of is None else str(as_of), current, deleted)
-
-
 def require_recorded(spec: Spec, option: str) -> None:
     """Raise :class:`UsageError` for an option that asks what was known, if the table of a spec does not say it."""
     if spec.recorded is None:
@@ -120,8 +85,8 @@ def require_recorded(spec: Spec, option: str) -> None:
         raise UsageError(what, option=option)
 
 
-def _typed_keys(spec: Spec, keys: Mapping[str, object]) -> tuple[tuple[str, str, str], ...]:
-    """(quoted column, type, text) of each key. Raises :class:`UsageError` for a column that is not a key."""
+def type_keys(spec: Spec, keys: Mapping[str, object]) -> tuple[tuple[str, str, str], ...]:
+    """Return (quoted column, type, text) of each key. Raises :class:`UsageError` for a column that is not a key."""
     for name in keys:
         if name not in spec.keys:
             hint = nearest(name, spec.keys) or f"; its keys are {', '.join(spec.keys)}"
@@ -149,7 +114,10 @@ def taken_query(spec: Spec) -> Helper | None:
 
 @dataclass(frozen=True)
 class DiffTimes(Facts, template="diff_times.sql.j2"):
-    """diff_times.sql: the keys that differ between two times."""
+    """diff_times.sql: the keys that differ between two times, in their order.
+
+    Its columns are ``_scd_change``, ``_scd_since``, ``_scd_old`` and ``_scd_new``.
+    """
 
     read: Read
     """How the table is read."""
@@ -163,24 +131,6 @@ class DiffTimes(Facts, template="diff_times.sql.j2"):
     """The second time, as text; ``None`` to compare with the open versions."""
     unchanged: bool
     """Whether keys that do not differ are included."""
-
-
-def diff_times_query(
-    spec: Spec, keys: Mapping[str, object], start: object, end: object, unchanged: bool = False
-) -> DiffTimes:
-    """Return the query of the changes between two times: ``_scd_change``, ``_scd_since``, ``_scd_old``, ``_scd_new``.
-
-    Its rows are ordered by key. Raises :class:`UsageError` for a key or history that the spec does not have.
-    """
-    source, typed = Source(spec), _typed_keys(spec, keys)
-    read = pattern_of(spec).read(source)
-    if read.times is None:
-        raise UsageError(
-            f"{spec.target} is {spec.pattern}, which keeps no history; give a run with --run instead of times",
-            option="--from",
-        )
-    fields, until = tuple(source.columns.values()), None if end is None else str(end)
-    return DiffTimes(read, fields, typed, str(start), until, unchanged)
 
 
 @dataclass(frozen=True)
@@ -204,7 +154,11 @@ class TableVersion:
 
 @dataclass(frozen=True)
 class DiffRun(Facts, template="diff_run.sql.j2"):
-    """diff_run.sql: the rows that differ between two versions of a table, or between what it held at two times."""
+    """diff_run.sql: the rows that differ between two versions of a table, or between what it held at two times.
+
+    It has the columns of :class:`DiffTimes`, ordered by key and start. ``_scd_since`` is the start of a version; a
+    table without history lacks it.
+    """
 
     read: Read
     """How the table is read."""
@@ -218,31 +172,6 @@ class DiffRun(Facts, template="diff_run.sql.j2"):
     """The version after the run, or what the table held at the second time."""
     unchanged: bool
     """Whether rows that do not differ are included."""
-
-
-def diff_run_query(
-    spec: Spec, keys: Mapping[str, object], before: TableVersion, after: TableVersion, unchanged: bool = False
-) -> DiffRun:
-    """Return the query of the changes between two versions of a table, with the columns of :func:`diff_times_query`.
-
-    Its rows are ordered by key and start. ``_scd_since`` is the start of a version; a table without history lacks it.
-    """
-    return DiffRun(read_of(spec), pattern_of(spec).columns(spec), _typed_keys(spec, keys), before, after, unchanged)
-
-
-def diff_known_query(
-    spec: Spec, keys: Mapping[str, object], start: object, end: object, unchanged: bool = False
-) -> DiffRun:
-    """Return the query of what the table learned between two times; ``None`` as the second is now.
-
-    It is that of :func:`diff_run_query`, without what a run writes of itself, and without the flag, which is of now.
-    """
-    require_recorded(spec, "--known-from")
-    left_out = {name for _, name in (*spec.recorded_columns, *spec.audit.names())}
-    left_out |= {spec.history.is_current.name} if spec.history.is_current else set()
-    columns = tuple(column for column in pattern_of(spec).columns(spec) if sql.unquote(column.name) not in left_out)
-    before, after = TableVersion.known(start), TableVersion.known(end)
-    return DiffRun(read_of(spec), columns, _typed_keys(spec, keys), before, after, unchanged)
 
 
 def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, compiler: Compiler) -> Script:

@@ -14,7 +14,6 @@ from scdgen.errors import DataError, UsageError
 from scdgen.model.spec import Spec
 from scdgen.run.results import CheckResult
 from scdgen.run.table import TargetTable, table_zone
-from scdgen.run.versions import require_table
 from scdgen.stored.state import find_missing
 
 if TYPE_CHECKING:
@@ -24,32 +23,28 @@ if TYPE_CHECKING:
 def check_table(engine: Engine, spec: Spec, limit: int = 5) -> list[CheckResult]:
     """Run the built-in checks, then those of the spec. Raises :class:`DataError` for a table that they do not fit."""
     with engine.lock, table_zone(engine, spec) as zoned, engine.translated(spec):
-        require_table(engine.spark, spec)
-        return _run_checks(engine, zoned, limit)
-
-
-def _run_checks(engine: Engine, spec: Spec, limit: int) -> list[CheckResult]:
-    spark, table = engine.spark, TargetTable(engine.spark, spec)
-    # Require the columns without which the checks have no meaning: the keys, and those of the pattern.
-    missing = find_missing(spec, spark.table(table.name).columns)
-    names = (sql.unquote(column.name) for column in missing)
-    if needed := [f"'{name}'" for name in names if name not in spec.columns or name in spec.keys]:
-        raise DataError(
-            f"{spec.target}: cannot be checked, the table has no column {', '.join(needed)}; "
-            "was it made from another spec?"
-        )
-    # A column that the next run adds counts as NULL until then; the checks of the spec read the table directly.
-    with table.view_with_columns(missing) as relation:
-        results = _run_built_in(engine, spec, relation, limit)
-    # Give each check a statement of its own, so that an error names the check that failed.
-    for check in spec.checks:
-        try:
-            frame = spark.sql(sql.query(check.query).text)
-            failures = frame.count()
-            results.append(CheckResult(check.name, failures, _read_sample(frame if failures else None, limit)))
-        except Exception as error:
-            raise translate_check(spec, check.name, error) from error
-    return results
+        spark, table = engine.spark, TargetTable(engine.spark, spec)
+        table.require()
+        # Require the columns without which the checks have no meaning: the keys, and those of the pattern.
+        missing = find_missing(spec, spark.table(table.name).columns)
+        names = (sql.unquote(column.name) for column in missing)
+        if needed := [f"'{name}'" for name in names if name not in spec.columns or name in spec.keys]:
+            raise DataError(
+                f"{spec.target}: cannot be checked, the table has no column {', '.join(needed)}; "
+                "was it made from another spec?"
+            )
+        # A column that the next run adds counts as NULL until then; the checks of the spec read the table directly.
+        with table.view_with_columns(missing) as relation:
+            results = _run_built_in(engine, zoned, relation, limit)
+        # Give each check a statement of its own, so that an error names the check that failed.
+        for check in spec.checks:
+            try:
+                frame = spark.sql(sql.query(check.query).text)
+                failures = frame.count()
+                results.append(CheckResult(check.name, failures, _read_sample(frame if failures else None, limit)))
+            except Exception as error:
+                raise translate_check(spec, check.name, error) from error
+        return results
 
 
 def _run_built_in(engine: Engine, spec: Spec, relation: str | None, limit: int) -> list[CheckResult]:

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scdgen import sql
-from scdgen.compile.queries import DiffRun, DiffTimes, TableVersion, diff_known_query, diff_run_query, diff_times_query
+from scdgen.compile.queries import DiffRun, DiffTimes, TableVersion, require_recorded, type_keys
 from scdgen.errors import DataError, UsageError
+from scdgen.facts.built import Source
 from scdgen.facts.plan import CHANGES, ROW_CHANGES, VERSIONS
 from scdgen.model.spec import Spec
+from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import explain_vacuumed, find_versions
 from scdgen.run.results import DiffResult, DiffRow
 from scdgen.run.versions import Given, Rows, Tables, list_given, require_forms, resolve_word, wrong_order
@@ -53,6 +55,36 @@ class DiffFilter:
 
         Raises :class:`UsageError` for options that exclude each other, or a key or history that the spec does not have.
         """
+        knows = self._require_one_kind()
+        if knows:
+            require_recorded(spec, "--known-from")
+        source, typed, columns = Source(spec), type_keys(spec, self.keys), pattern_of(spec).columns(spec)
+        read = pattern_of(spec).read(source)
+        if self.run_id is not None:
+            return DiffRun(read, columns, typed, *versions, unchanged)
+        query: DiffRun | DiffTimes
+        if knows:
+            # Leave out what a run writes of itself, and the flag, which is of now.
+            own = {name for _, name in (*spec.recorded_columns, *spec.audit.names())}
+            own |= {spec.history.is_current.name} if spec.history.is_current else set()
+            known = tuple(column for column in columns if sql.unquote(column.name) not in own)
+            before, after = TableVersion.known(self.known_from), TableVersion.known(self.known_to)
+            query = DiffRun(read, known, typed, before, after, unchanged)
+        elif read.times is None:
+            what = f"{spec.target} is {spec.pattern}, which keeps no history; give a run with --run instead of times"
+            raise UsageError(what, option="--from")
+        else:
+            until = None if self.to_time is None else str(self.to_time)
+            query = DiffTimes(read, tuple(source.columns.values()), typed, str(self.from_time), until, unchanged)
+        given = self.list_given(spec)
+        require_forms(given)
+        times = [text for name, text, _ in given if name in {"--from", "--to"}]
+        if len(times) == 2 and all(_DAY.match(time) for time in times) and times[0] >= times[1]:
+            raise wrong_order(given)  # times in other forms are compared by the engine
+        return query
+
+    def _require_one_kind(self) -> bool:
+        """Refuse options that exclude each other; return whether they ask what was known."""
         timed = (self.from_time, self.to_time) != (None, None)
         knows = (self.known_from, self.known_to) != (None, None)
         if self.run_id is not None and timed:
@@ -61,21 +93,9 @@ class DiffFilter:
             raise UsageError("is missing; give the first time of what was known", option="--known-from")
         if knows and (timed or self.run_id is not None):
             raise UsageError("goes without --from, --to and --run; give either", option="--known-from")
-        if self.run_id is not None:
-            return diff_run_query(spec, self.keys, *versions, unchanged)
-        if not knows and self.from_time is None:
+        if self.run_id is None and not knows and self.from_time is None:
             raise UsageError("is missing; give the time to compare with, or a run with --run", option="--from")
-        query: DiffRun | DiffTimes
-        if knows:
-            query = diff_known_query(spec, self.keys, self.known_from, self.known_to, unchanged)
-        else:
-            query = diff_times_query(spec, self.keys, self.from_time, self.to_time, unchanged)
-        given = self.list_given(spec)
-        require_forms(given)
-        times = [text for name, text, _ in given if name in {"--from", "--to"}]
-        if len(times) == 2 and all(_DAY.match(time) for time in times) and times[0] >= times[1]:
-            raise wrong_order(given)  # times in other forms are compared by the engine
-        return query
+        return knows
 
     def list_given(self, spec: Spec) -> list[Given]:
         """The given values, for :meth:`SparkTables.require_valid`."""

@@ -84,10 +84,12 @@ class Attempt:
             self.job.watch.require_fresh()
         self.fit()
         if self.spec.each is not None and not self.created:
-            self.seen = self.table.read_dates(self.spec)
+            self.seen = self.table.read_dates()
         ahead = self.job.read_plan is not None and self._alters() and not self.job.infer
-        if ahead:
-            self._plan_ahead()
+        if ahead:  # before the table is created or changed, so that a run that is refused writes nothing
+            missing = pattern_of(self.spec).columns(self.spec) if self.created else self.additions
+            with self.table.view_with_columns(missing) as name:
+                self._count(self.compiled.with_target(name) if name else self.compiled)
         # Each of these statements commits one version at most; a failure takes back so many. What a MERGE by a saved
         # plan has read is known only afterwards, so that a table that it filled may have to go.
         versions = sum(len(step.statements) for step in self._of(Part.TABLE, Part.MEMBERS))
@@ -134,14 +136,13 @@ class Attempt:
             case Part.VIEWS:
                 # A failure drops the columns that the run adds, so that the views get them after the MERGE.
                 added = {sql.unquote(column.name) for column in self.additions}
-                self._create_views(step, self.spec.columns.keys() - added, always=self.created)
+                if self.created or not self.table.has_views(self.spec.columns.keys() - added):
+                    self.engine.execute(step.statements)
             case Part.COUNTS:
                 self.source_counts = self.engine.count_source(self.compiled.spec, step.statements[0])
             case Part.MERGE:
                 if not self.needless:
                     self.merge_counts = self._merge(step.statements[0])
-            case Part.NEW_COLUMNS:
-                self._create_views(step, self.spec.columns, always=True)
             case _:
                 self.engine.execute(step.statements)
 
@@ -178,12 +179,6 @@ class Attempt:
         """Whether the run creates the table or changes its columns or properties."""
         return any(step.statements for step in self._of(Part.TABLE))
 
-    def _plan_ahead(self) -> None:
-        """Count before the table is created or changed, so that a run that is refused writes nothing."""
-        missing = pattern_of(self.spec).columns(self.spec) if self.created else self.additions
-        with self.table.view_with_columns(missing) as name:
-            self._count(self.compiled.with_target(name) if name else self.compiled)
-
     def _count(self, compiled: Compiled, done: Iterable[Statement] = ()) -> None:
         """Read the counts of a plan, if that is wanted; ``done`` are statements that have set variables of it."""
         if self.job.read_plan is not None:
@@ -192,10 +187,6 @@ class Attempt:
             # Counting takes a while, in which another writer may have committed.
             if self.job.watch:
                 self.job.watch.require_fresh()
-
-    def _create_views(self, step: Step, columns: Iterable[str], always: bool) -> None:
-        names = (self.spec.views.current, self.spec.views.overlay)
-        self.table.create_views(names, step.statements, columns, always)
 
     def _merge(self, merge: str) -> dict[str, Any]:
         """Run the MERGE, and return the counts of its row; Delta returns none for a batch that it skips."""
@@ -211,7 +202,7 @@ class Attempt:
         if not taken:
             return contextlib.nullcontext()
         if not self.created and self.spec.source.effective_at and delta.compares_snapshots(self.spec):
-            self.table.find_newer_snapshot(self.spec, taken)
+            self.table.find_newer_snapshot(taken)
         return delta.note_run(self.engine.spark, self.spec, self.noted, taken=taken)
 
     def _note_date(self) -> None:

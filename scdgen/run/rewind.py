@@ -22,7 +22,7 @@ from scdgen.model.spec import Spec
 from scdgen.run import delta
 from scdgen.run.delta import RetryLimit, retry
 from scdgen.run.table import TargetTable, find_additions, table_zone, with_zone
-from scdgen.run.versions import SparkTables, require_table
+from scdgen.run.versions import SparkTables
 
 if TYPE_CHECKING:
     from pyspark.sql import Row
@@ -62,9 +62,7 @@ def plan_rewind(engine: Engine, spec: Spec, to: object, params: Mapping[str, obj
 
     Raises :class:`UsageError` without history and for a wrong time, :class:`DataError` if the table does not fit.
     """
-    with _open(engine, spec, to, params) as (bound, time):
-        *before, _ = list_own(rewind_script(bound, engine.compiler))
-        engine.execute(before)
+    with _open(engine, spec, to, params) as (bound, time, _):
         return _count(engine, bound, time, sample)
 
 
@@ -74,9 +72,7 @@ def rewind(
     """Take a table back to a time, by one MERGE whose commit names the run. Raises as :func:`plan_rewind` does."""
 
     def attempt() -> RewindResult:
-        with _open(engine, spec, to, params) as (bound, time):
-            *before, merge = list_own(rewind_script(bound, engine.compiler), run_id)
-            engine.execute(before)
+        with _open(engine, spec, to, params, run_id) as (bound, time, merge):
             found, table = _count(engine, bound, time, 0), TargetTable(engine.spark, spec)
             if found.is_needless:
                 return replace(found, version=table.read_version())
@@ -86,21 +82,19 @@ def rewind(
             version = table.read_newest(run_id, several=False)[0].version
             # Dates of snapshots after the time are to be merged again.
             for feed in spec.feeds:
-                if feed.each is not None and (seen := table.read_dates(feed)).until(time) != seen:
+                if feed.each is not None and (seen := TargetTable(engine.spark, feed).read_dates()).until(time) != seen:
                     with delta.note_run(engine.spark, spec, run_id, rewound=time):
                         engine.query(note_dates(feed, seen.until(time))).collect()
-            removed, reopened = _read_written(spec, found, rows[0])
-            superseded = removed + reopened if spec.recorded else None
-            return replace(
-                found, removed=removed, reopened=reopened, superseded=superseded, version=version, run_id=run_id
-            )
+            return replace(found, **_read_written(spec, found, rows[0]), version=version, run_id=run_id)
 
     return retry(spec.target, limit, attempt, partial(delta.clear_unfinished, engine.spark))[0]
 
 
 @contextmanager
-def _open(engine: Engine, spec: Spec, to: object, params: Mapping[str, object]) -> Iterator[tuple[Spec, str]]:
-    """Lock the session, and set the variable with the time; yield the spec of the run and the time as text."""
+def _open(
+    engine: Engine, spec: Spec, to: object, params: Mapping[str, object], run_id: str | None = None
+) -> Iterator[tuple[Spec, str, str]]:
+    """Lock the session, and set the variables; yield the spec of the run, the time as text, and the MERGE."""
     require_rewindable(spec)
     # Nothing is read from the source: of the params, only those with the time of the run are set.
     of_run = params_of_run(spec)
@@ -110,23 +104,26 @@ def _open(engine: Engine, spec: Spec, to: object, params: Mapping[str, object]) 
     with table_zone(engine, spec) as zoned:
         bound = bind(zoned.model_copy(update={"params": own}), None, params)
         with engine.ready(bound, None):
-            require_table(engine.spark, spec)
+            table = TargetTable(engine.spark, spec)
+            table.require()
             # Refuse a table whose rows do not mean what the spec says; columns that it lacks do not matter.
-            find_additions(with_zone(spec, bound), TargetTable(engine.spark, spec).read_stored(), engine.compiler)
+            find_additions(with_zone(spec, bound), table.read_stored(), engine.compiler)
             kind = spec.history.type.upper()
             (time,) = SparkTables(engine.spark, engine.compiler).require_valid([("--to", str(to), kind)])
             engine.declare(Variable(REWIND_TO, kind, cast(sql.text_literal(time), kind)))
-            yield bound, time
+            *before, merge = list_own(rewind_script(bound, engine.compiler), run_id)
+            engine.execute(before)
+            yield bound, time, merge
 
 
-def _read_written(spec: Spec, counted: RewindResult, row: Row) -> tuple[int, int]:
-    """Read (removed, reopened) from the counts of a MERGE, which ended rows and inserted some, or changed them."""
+def _read_written(spec: Spec, counted: RewindResult, row: Row) -> dict[str, Any]:
+    """Read the fields of a result from the counts of a MERGE, which ended rows and inserted some, or changed them."""
     inserted, updated, deleted = (int(row[f"num_{done}_rows"]) for done in ("inserted", "updated", "deleted"))
     if spec.recorded:
-        return updated - inserted, inserted
+        return {"removed": updated - inserted, "reopened": inserted, "superseded": updated}
     # With `open_end: last_run`, it also updated all other open versions.
     by_run = spec.history.open_end == "last_run"
-    return deleted, counted.reopened if by_run else updated
+    return {"removed": deleted, "reopened": counted.reopened if by_run else updated}
 
 
 def _count(engine: Engine, bound: Spec, time: str, sample: int) -> RewindResult:

@@ -30,7 +30,7 @@ from scdgen.model.spec import TAKEN, Spec, choose_feeds
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run import delta
 from scdgen.run.checks import check_table
-from scdgen.run.delta import RETRY_FOR, Commit, Result, RetryLimit, Undo, retry
+from scdgen.run.delta import RETRY_FOR, Commit, RetryLimit, Undo, retry
 from scdgen.run.diff import DiffFilter, read_diff
 from scdgen.run.merge import Attempt, Job
 from scdgen.run.metrics import Metrics, RunRecord, record_run
@@ -39,11 +39,10 @@ from scdgen.run.plan import PlanView, plan_table
 from scdgen.run.results import CheckResult, DiffResult, PlanResult, RunResult
 from scdgen.run.rewind import RewindResult, plan_rewind, rewind
 from scdgen.run.saved import PlannedRun, State, Watch, read_state
-from scdgen.run.source import Prepared, prepare
+from scdgen.run.source import Prepared, prepare, require_times
 from scdgen.run.stream import BatchResult, build_micro_batch
 from scdgen.run.table import TargetTable, read_taken, table_zone
-from scdgen.run.times import require_times
-from scdgen.run.versions import SparkTables, VersionFilter, read_history, require_table
+from scdgen.run.versions import SparkTables, VersionFilter, read_history
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -77,8 +76,8 @@ class Runner:
         """
         self.spark = with_variables(spark)
         self.compiler = Compiler(templates)
-        self.retries = retries
-        self.retry_for = retry_for.total_seconds() if isinstance(retry_for, dt.timedelta) else float(retry_for)
+        seconds = retry_for.total_seconds() if isinstance(retry_for, dt.timedelta) else float(retry_for)
+        self.limit = RetryLimit(seconds, retries)
         self.run_id = run_id
         self._metrics = Metrics(metrics) if isinstance(metrics, str) else metrics
         self._openlineage = OpenLineage(openlineage) if isinstance(openlineage, str) else openlineage
@@ -172,7 +171,7 @@ class Runner:
                     own._engine.declare(variable)
                 own._engine.execute([view] if view else [])
                 found = [row[0] for row in own._engine.query(query).collect()]
-                dates = table.read_dates(spec).choose(spec, found)
+                dates = table.read_dates().choose(spec, found)
                 if not dates and not table.exists():
                     raise no_dates(spec)
                 return dates
@@ -223,7 +222,7 @@ class Runner:
             with ready, delta.note_run(self.spark, spec, record.run) as noted:
                 return Attempt(self._engine, job, noted).run()
 
-        result, retries = retry(spec.target, self._limit(), attempt, partial(delta.clear_unfinished, self.spark))
+        result, retries = retry(spec.target, self.limit, attempt, partial(delta.clear_unfinished, self.spark))
         seconds = time.monotonic() - record.begin
         record.result = replace(result, seconds=seconds, retries=retries, run_id=record.run)
         return record.result
@@ -257,35 +256,37 @@ class Runner:
         if spec.needs_dates(params or {}):
             return own._plan_dates(spec, source, params or {}, sample, rows)
         with own._prepare(spec, source, params) as prepared:
-            bound = prepared.compiled.spec
+            compiled, bound = prepared.compiled, prepared.compiled.spec
             # Count skipped and rejected rows with a query of their own: the plan does not see them.
             query = source_counts(bound)
 
-            def read(plan: PlanView) -> PlanResult:
-                counted = own._engine.count_source(bound, own.compiler.render_query(query) if query else "")
-                # A new table has no snapshot to compare with.
-                compares = delta.compares_snapshots(spec) and not plan.creates
-                taken = read_taken(own._engine, bound, prepared.compiled.files.plan) if compares else ""
-                newer = TargetTable(own.spark, spec).find_newer_snapshot(spec, taken) if taken else ""
-                # Only a new column that is tracked opens a version for each key with a value.
-                tracked = tuple(name for name in plan.added if spec.keeps_history and name in spec.tracked)
-                return replace(
-                    plan.summarize(spec.target, sample, counted.skipped),
-                    params=own._read_params(prepared.compiled, params or {}),
-                    rejected=counted.rejected,
-                    newer_snapshot=newer,
-                    added=tracked,
-                    rows=tuple(plan.rows()) if rows else (),
-                )
+            def attempt() -> PlanResult:
+                with plan_table(own._engine, spec, compiled, prepared.rows) as plan:
+                    counted = own._engine.count_source(bound, own.compiler.render_query(query) if query else "")
+                    # A new table has no snapshot to compare with.
+                    compares = delta.compares_snapshots(spec) and not plan.creates
+                    taken = read_taken(own._engine, bound, compiled.files.plan) if compares else ""
+                    newer = TargetTable(own.spark, spec).find_newer_snapshot(taken) if taken else ""
+                    # Only a new column that is tracked opens a version for each key with a value.
+                    tracked = tuple(name for name in plan.added if spec.keeps_history and name in spec.tracked)
+                    return replace(
+                        plan.summarize(spec.target, sample, counted.skipped),
+                        params=own._read_params(compiled, params or {}),
+                        rejected=counted.rejected,
+                        newer_snapshot=newer,
+                        added=tracked,
+                        rows=tuple(plan.rows()) if rows else (),
+                    )
 
-            return own._read_plan(read, spec, prepared)
+            # Like a run, a plan starts over if the source grew meanwhile.
+            return retry(spec.target, own.limit, attempt)[0]
 
     def _plan_dates(
         self, spec: Spec, source: DataFrame | None, params: Mapping[str, object], sample: int, rows: bool
     ) -> PlanResult:
         """Plan the first date that a run would merge, or the newest that the table has seen if no date is new."""
         dates = self.find_dates(spec, source, params)
-        date = dates[0] if dates else TargetTable(self.spark, spec).read_dates(spec).dates[-1]
+        date = dates[0] if dates else TargetTable(self.spark, spec).read_dates().dates[-1]
         return replace(self.plan(spec, source, {**params, TAKEN: date}, sample=sample, rows=rows), dates=dates)
 
     def _read_params(self, compiled: Compiled, given: Mapping[str, object]) -> dict[str, str]:
@@ -325,7 +326,7 @@ class Runner:
         """
         wanted = VersionFilter(keys or {}, as_of, current, known_at=known_at)
         with table_zone(self._engine, spec) as zoned, self._engine.translated(spec):
-            require_table(self.spark, spec)
+            TargetTable(self.spark, spec).require()
             return SparkTables(self.spark, self.compiler).select_versions(zoned, wanted)
 
     def diff(
@@ -395,9 +396,9 @@ class Runner:
         runner = partial(
             Runner,
             templates=self.compiler.templates,
-            retries=self.retries,
+            retries=self.limit.times,
             metrics=self._metrics,
-            retry_for=self.retry_for,
+            retry_for=self.limit.seconds,
         )
         batch = build_micro_batch(given, runner, checkpoint, params, report)
         # Refuse the metrics table before the stream starts; each batch would fail on it.
@@ -443,21 +444,9 @@ class Runner:
             UsageError: the table has no history, or the time is none of its type.
             DataError: the table does not exist, or does not fit its spec.
         """
-        return rewind(self._engine, spec, to, params or {}, self.run_id or delta.new_run_id(), self._limit())
+        return rewind(self._engine, spec, to, params or {}, self.run_id or delta.new_run_id(), self.limit)
 
     def exists(self, spec: Spec) -> bool:
         """Whether the target exists."""
         with self._engine.translated(spec):
             return TargetTable(self.spark, spec).exists()
-
-    def _read_plan(self, read: Callable[[PlanView], Result], spec: Spec, prepared: Prepared) -> Result:
-        """Plan and ``read`` the result; like a run, a plan starts over if the source grew meanwhile."""
-
-        def attempt() -> Result:
-            with plan_table(self._engine, spec, prepared.compiled, prepared.rows) as plan:
-                return read(plan)
-
-        return retry(spec.target, self._limit(), attempt)[0]
-
-    def _limit(self) -> RetryLimit:
-        return RetryLimit(self.retry_for, self.retries)

@@ -45,12 +45,17 @@ class TargetTable:
     """The table of a spec, on one session."""
 
     def __init__(self, spark: SparkSession, spec: Spec):
-        self.spark = spark
+        self.spark, self.spec = spark, spec
         self.name = sql.quote_parts(spec.target_parts)
 
     def exists(self) -> bool:
         """Whether the table exists."""
         return bool(self.spark.catalog.tableExists(self.name))
+
+    def require(self) -> None:
+        """Raise :class:`DataError` if the table does not exist."""
+        if not self.exists():
+            raise DataError(f"{self.spec.target}: no such table; run the spec first")
 
     def lacks(self, condition: str) -> bool:
         """Whether no row of the table meets a condition."""
@@ -65,20 +70,16 @@ class TargetTable:
         newest = read_log(self.spark, self.name, _NEWEST if several else 1)
         return newest if several or not run_id or newest[0].run == run_id else self.read_newest()
 
-    def create_views(
-        self, names: Iterable[str | None], statements: Sequence[str], columns: Iterable[str], always: bool
-    ) -> None:
-        """Create the views ``always``, or if one of ``names`` does not exist or lacks one of ``columns``."""
-        views = [sql.quote_parts(sql.split_name(name)) for name in names if name]
-        if statements and (always or not all(self._has_columns(view, columns) for view in views)):
-            for statement in statements:
-                self.spark.sql(statement).collect()
-
-    def _has_columns(self, view: str, columns: Iterable[str]) -> bool:
-        if not self.spark.catalog.tableExists(view):
-            return False
-        found = {name.lower() for name in self.spark.table(view).columns}
-        return all(name.lower() in found for name in columns)
+    def has_views(self, columns: Iterable[str]) -> bool:
+        """Whether the views of the spec exist and have these columns."""
+        wanted = {name.lower() for name in columns}
+        for name in filter(None, (self.spec.views.current, self.spec.views.overlay)):
+            view = sql.quote_parts(sql.split_name(name))
+            if not self.spark.catalog.tableExists(view):
+                return False
+            if wanted - {column.lower() for column in self.spark.table(view).columns}:
+                return False
+        return True
 
     def read_zone(self) -> str | None:
         """Read the time zone that the table was made in; ``None`` if it does not exist or does not say so."""
@@ -99,28 +100,27 @@ class TargetTable:
         found = Stored(columns, self._read_properties())
         return found if found.adopted else replace(found, kind=self._read_kind())
 
-    def read_dates(self, spec: Spec) -> Seen:
+    def read_dates(self) -> Seen:
         """Read the dates that the table has seen of a source with ``snapshot.each``; none if it does not exist.
 
         Without a list, it is the newest one in the log: before the spec had the option, each run may have merged one.
         """
         if not self.exists():
             return Seen()
-        kept = self._read_properties().get(property_of(spec))
-        if kept is not None:
+        if (kept := self._read_properties().get(property_of(self.spec))) is not None:
             return Seen.read(kept)
         newest = find_newer_snapshot(self.read_newest(), "")
         return Seen((newest,), whole=False) if newest else Seen()
 
-    def find_newer_snapshot(self, spec: Spec, taken: str) -> str:
+    def find_newer_snapshot(self, taken: str) -> str:
         """Find the time of a stored snapshot that is newer than one of a time; empty without one.
 
         Raises :class:`DataError` if the older one would withdraw what began since, as rows with own times alone do.
         """
         newer = find_newer_snapshot(self.read_newest(), taken)
-        if newer and spec.keeps_history and spec.source.effective_at is not None:
+        if newer and self.spec.keeps_history and self.spec.source.effective_at is not None:
             what = f"a snapshot taken later, {newer}, is already in the table, and this one would withdraw what began"
-            raise DataError(f"{what} since", rule="taken_at", place=spec.target, fix=ADVICE["taken_at"])
+            raise DataError(f"{what} since", rule="taken_at", place=self.spec.target, fix=ADVICE["taken_at"])
         return newer
 
     def _read_properties(self) -> dict[str, str]:
@@ -176,17 +176,14 @@ class TargetTable:
         except BaseException:
             with suppress(Exception):  # report the original error, not one of the restore
                 # Another run may have created it at the same time; each commit names its run.
-                if created and self.exists() and self._is_written_by(run_id, versions):
-                    self.spark.sql(f"DROP TABLE {self.name}").collect()
+                if created and self.exists():
+                    commits = read_log(self.spark, self.name, versions + 1)
+                    if len(commits) <= versions and {commit.run for commit in commits} == {run_id}:
+                        self.spark.sql(f"DROP TABLE {self.name}").collect()
                 # If another writer has committed since, an additional column does no harm.
                 elif not created and versions and before < self.read_version() <= before + versions:
                     self.restore(before)
             raise
-
-    def _is_written_by(self, run_id: str, versions: int) -> bool:
-        """Whether a run wrote all versions of the table, at most this number of them."""
-        commits = read_log(self.spark, self.name, versions + 1)
-        return len(commits) <= versions and {commit.run for commit in commits} == {run_id}
 
 
 def read_taken(engine: Engine, bound: Spec, script: Script) -> str:

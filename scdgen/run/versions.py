@@ -13,16 +13,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scdgen import sql
-from scdgen.compile.queries import Show, given_query, versions_query
+from scdgen.compile.queries import Show, given_query, require_recorded, type_keys
 from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
 from scdgen.engine.failures import missing_name
 from scdgen.engine.session import set_while
-from scdgen.errors import DataError, UsageError, quoted
+from scdgen.errors import UsageError, quoted
 from scdgen.facts.base import Facts
+from scdgen.facts.built import Source
+from scdgen.facts.columns import cast
 from scdgen.facts.history import Times
 from scdgen.files.read import missing_column
 from scdgen.model.spec import Spec
+from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import Commit, read_log
 from scdgen.run.table import TargetTable, table_zone
 from scdgen.sql.literal import find_form
@@ -73,9 +76,19 @@ class VersionFilter:
 
     def query(self, spec: Spec) -> Show:
         """Return the query. Raises :class:`UsageError` for a wrong key or time, or one that the spec does not have."""
-        query = versions_query(spec, self.keys, self.as_of, self.current, self.deleted, self.known_at, self.superseded)
+        read, typed = pattern_of(spec).read(Source(spec)), type_keys(spec, self.keys)
+        if self.as_of is not None and read.times is None:
+            what = f"{spec.target} is {spec.pattern}, which keeps no history; leave --as-of out"
+            raise UsageError(what, option="--as-of")
+        if self.known_at is not None:
+            require_recorded(spec, "--known-at")
+            read = read.known(cast(sql.text_literal(str(self.known_at)), "TIMESTAMP"))
+        elif self.superseded and spec.recorded:
+            # Equal neighbours are not one version: they may have been neighbours at some times alone.
+            place = (*read.place, sql.quote(spec.recorded.from_))
+            read = replace(read, superseded=True, folds=False, place=place)
         require_forms(self.list_given(spec))
-        return query
+        return Show(read, typed, None if self.as_of is None else str(self.as_of), self.current, self.deleted)
 
     def list_given(self, spec: Spec) -> list[Given]:
         """The given values, for :meth:`SparkTables.require_valid`."""
@@ -125,7 +138,7 @@ class SparkTables:
         """
         engine = self._engine
         with engine.translated(spec), table_zone(engine, spec) as zoned, set_while(self._spark, _QUICK_PLAN):
-            require_table(self._spark, spec)
+            TargetTable(self._spark, spec).require()
             try:
                 yield zoned
             except Exception as error:
@@ -193,12 +206,6 @@ class SparkRows:
     def count_by(self, column: str) -> Mapping[str, int]:
         """Count the rows per value of a column."""
         return {row[0]: int(row[1]) for row in self._frame.groupBy(column).count().collect()}
-
-
-def require_table(spark: SparkSession, spec: Spec) -> None:
-    """Raise :class:`DataError` if the target does not exist."""
-    if not TargetTable(spark, spec).exists():
-        raise DataError(f"{spec.target}: no such table; run the spec first")
 
 
 def list_given(spec: Spec, keys: Mapping[str, object], times: Iterable[tuple[str, object, str]]) -> list[Given]:

@@ -49,7 +49,7 @@ def test_dates_of_a_table(spark: SparkSession) -> None:
     assert (runner.run(spec).inserted, versions(spark)) == (3, [(1, "a", 1, 3), (1, "b", 3, None), (2, "a", 1, None)])
     merges = [commit for commit in runner.history(spec) if commit.operation == "MERGE"]
     assert [commit.taken[:10] for commit in merges] == ["2024-01-03", "2024-01-01"], "nothing changed on the second"
-    seen = TargetTable(spark, spec).read_dates(spec)
+    seen = TargetTable(spark, spec).read_dates()
     assert ([date[8:10] for date in seen.dates], seen.whole) == (["01", "02", "03"], True)
     assert runner.run(spec).inserted == 0
     # Of a run that stops, the dates before are whole runs.
@@ -71,7 +71,7 @@ def test_dates_of_a_table(spark: SparkSession) -> None:
     # An undo takes the date back as well, and the snapshot is merged again.
     last = next(commit.run for commit in runner.history(spec) if commit.operation == "MERGE")
     runner.undo(spec, last)
-    assert TargetTable(spark, spec).read_dates(spec).dates[-1] == "2024-01-04 00:00:00"
+    assert TargetTable(spark, spec).read_dates().dates[-1] == "2024-01-04 00:00:00"
     put(spark, [(1, "y", 7)])
     frame = spark.table("dates.s")
     assert runner.run(spec, frame, params={"taken_at": "2024-01-07"}).inserted == 1

@@ -15,6 +15,7 @@ from scdgen.cli.plan import format_plan
 from scdgen.compile.statements import cut
 from scdgen.facts.plan import Counts
 from scdgen.model.pattern import rules_of
+from scdgen.run.plan import plan_table
 from scdgen.run.results import PlanResult, RunResult
 from tests.conftest import ROOT, Called, seeds
 from tests.support.random_specs import LAST_RUN, Case, batch_rows, make_case, source_of
@@ -71,8 +72,11 @@ class _Batch:
                 self.runner.run(self.spec, *self.given)
             assert stopped.value.rule == refused.rule, self.label
             return before
-        with self.runner._prepare(self.spec, *self.given) as prepared:
-            counted = self.runner._read_plan(lambda plan: plan.count_run(lean=True), self.spec, prepared)
+        with (
+            self.runner._prepare(self.spec, *self.given) as prepared,
+            plan_table(self.runner._engine, self.spec, prepared.compiled, prepared.rows) as read,
+        ):
+            counted = read.count_run(lean=True)
         expected = {**plan.counts.keys, **plan.counts.versions}
         expected.pop("refreshed", None)
         assert counted == expected, self.label

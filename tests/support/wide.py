@@ -18,6 +18,8 @@ from scdgen.compile.statements import cut
 from scdgen.facts.base import EXPECTATION
 from scdgen.facts.built import Source
 from scdgen.patterns.pattern import pattern_of
+from scdgen.run.diff import DiffFilter
+from scdgen.run.versions import VersionFilter
 from tests.support.spec_variations import text_of
 
 if TYPE_CHECKING:
@@ -171,10 +173,10 @@ def find_queries(spark: SparkSession, spec: Spec) -> Iterator[tuple[str, str]]:
     yield "checks.job.sql", queries.check_script(spec, Compiler())
     for check, rows in zip(checks.names, checks.rows, strict=True):
         yield f"check_rows.sql: {check}", rows
-    yield "scdgen show", text(queries.versions_query(spec, {"id": 1}, None, False))
+    yield "scdgen show", text(VersionFilter({"id": 1}).query(spec))
     if spec.keeps_history:
-        yield "scdgen show --as-of", text(queries.versions_query(spec, {}, "2025-01-01", False))
-        yield "scdgen diff", text(queries.diff_times_query(spec, {}, "2025-01-01", "2025-02-01"))
+        yield "scdgen show --as-of", text(VersionFilter(as_of="2025-01-01").query(spec))
+        yield "scdgen diff", text(DiffFilter("2025-01-01", "2025-02-01").query(spec))
     views = [name for name in (spec.views.current, spec.views.overlay, *spec.lookups) if name]
     for view in views:
         yield f"view {view}", f"SELECT * FROM {view} WHERE id = 1"

@@ -15,7 +15,6 @@ from sqlglot import exp
 
 from scdgen import load_spec_text
 from scdgen.cli.diff import format_diff
-from scdgen.compile.queries import diff_times_query
 from scdgen.compile.render import Compiler
 from scdgen.errors import UsageError
 from scdgen.run.diff import DiffFilter
@@ -183,6 +182,6 @@ def test_table_without_history_compares_only_runs(pattern: str) -> None:
 
 def test_two_times_aggregate_no_rows() -> None:
     """DataFusion takes time in the square of the keys for a struct in an aggregate: 28 s for 9,000 keys."""
-    text = Compiler().render_query(diff_times_query(spec_of(), {}, "2024-01-01", "2024-02-01"))
+    text = Compiler().render_query(DiffFilter("2024-01-01", "2024-02-01").query(spec_of()))
     aggregates = [*sqlglot.parse_one(text, read="spark").find_all(exp.AggFunc)]
     assert aggregates and not any(one.find(exp.Struct) for one in aggregates)

@@ -206,7 +206,6 @@ def test_python_run_sends_events(monkeypatch: pytest.MonkeyPatch) -> None:
     result = RunResult.from_merge("crm.t", {"num_inserted_rows": 2}, None, False, version=3, created=True)
     spec = load_spec_text(SIMPLE.format("crm.t", "{table: a}"))
     monkeypatch.setattr(Runner, "_prepare", lambda *_: contextlib.nullcontext(None))
-    monkeypatch.setattr(Runner, "_read_plan", lambda *_: {"unchanged": 0})
     monkeypatch.setattr(Runner, "_run", lambda *_: result)
     spark: Any = FakeSpark()
     runner = Runner(spark, run_id="r9", openlineage="events.jsonl")

@@ -135,20 +135,12 @@ def test_both_limits(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureF
     assert caplog.messages == [f"{line} 90 seconds, up to 3 times", f"{line} 2 seconds, up to 3 times"]
 
 
-def test_the_limits_of_a_runner(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limits_of_a_runner() -> None:
     """A timedelta or seconds; the runner of another session has the limits of the first."""
-    found: list[RetryLimit] = []
-
-    def note(_: str, limit: RetryLimit, *__: object) -> tuple[None, int]:
-        found.append(limit)
-        return None, 0
-
-    monkeypatch.setattr("scdgen.run.runner.retry", note)
     hour = dt.timedelta(hours=1)
-    for runner in (Runner(Mock()), Runner(Mock(), retry_for=hour), Runner(Mock(), retry_for=2.5, retries=3)):
-        for own in (runner, runner._on_session_of(Mock())):
-            own._read_plan(Mock(), Mock(), Mock())
-    assert found[::2] == found[1::2] == [RetryLimit(600), RetryLimit(3600), RetryLimit(2.5, 3)]
+    runners = Runner(Mock()), Runner(Mock(), retry_for=hour), Runner(Mock(), retry_for=2.5, retries=3)
+    limits = [RetryLimit(600), RetryLimit(3600), RetryLimit(2.5, 3)]
+    assert limits == [runner.limit for runner in runners] == [r._on_session_of(Mock()).limit for r in runners]
 
 
 def test_the_time_of_the_command_line() -> None:
