@@ -130,11 +130,10 @@ MERGE INTO tpcdi.dim_account AS t USING (
             SELECT *, LAG(_scd_from) OVER by_key AS _scd_before, LEAD(_scd_from) OVER by_key AS _scd_next
             FROM customer
             WHERE session.since IS NULL
-                OR EXISTS (
-                    SELECT *
+                OR _scd_key_1 IN (
+                    SELECT account.customer_id
                     FROM account
                     INNER JOIN changed AS c ON account._scd_key_1 = c.account_id
-                    WHERE account.customer_id = customer._scd_key_1
                 )
             WINDOW by_key AS (PARTITION BY _scd_key_1 ORDER BY _scd_from)
         )
@@ -157,11 +156,10 @@ MERGE INTO tpcdi.dim_account AS t USING (
             SELECT *, LAG(_scd_from) OVER by_key AS _scd_before, LEAD(_scd_from) OVER by_key AS _scd_next
             FROM broker
             WHERE session.since IS NULL
-                OR EXISTS (
-                    SELECT *
+                OR _scd_key_1 IN (
+                    SELECT account.broker_id
                     FROM account
                     INNER JOIN changed AS c ON account._scd_key_1 = c.account_id
-                    WHERE account.broker_id = broker._scd_key_1
                 )
             WINDOW by_key AS (PARTITION BY _scd_key_1 ORDER BY _scd_from)
         )

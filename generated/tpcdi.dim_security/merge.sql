@@ -103,11 +103,10 @@ MERGE INTO tpcdi.dim_security AS t USING (
             SELECT *, LAG(_scd_from) OVER by_key AS _scd_before, LEAD(_scd_from) OVER by_key AS _scd_next
             FROM company
             WHERE session.since IS NULL
-                OR EXISTS (
-                    SELECT *
+                OR _scd_key_1 IN (
+                    SELECT security.company_id
                     FROM security
                     INNER JOIN changed AS c ON security._scd_key_1 = c.symbol
-                    WHERE security.company_id = company._scd_key_1
                 )
             WINDOW by_key AS (PARTITION BY _scd_key_1 ORDER BY _scd_from)
         )
