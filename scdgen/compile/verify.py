@@ -17,12 +17,13 @@ from sqlglot.schema import MappingSchema
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError
+from scdgen.facts.built import Source
 from scdgen.facts.history import LAST_RUN, REWIND_TO
 from scdgen.facts.plan import VIEW
 from scdgen.facts.row_rules import SOURCE_VIEW
-from scdgen.facts.source import TAKEN_AT, SourceRow
+from scdgen.facts.source import TAKEN_AT
 from scdgen.facts.state import WHOLES
-from scdgen.facts.variables import OF_RUN, REACHES_CLOSED, RECORDED_AT, batch_variables, partitions_of
+from scdgen.facts.variables import OF_RUN, REACHES_CLOSED, RECORDED_AT, batch_variables
 from scdgen.model.graph import find_written
 from scdgen.model.option import Rows, sql_texts
 from scdgen.model.spec import QUERY, Spec
@@ -55,12 +56,12 @@ ALLOWED: dict[str, tuple[tuple[type[exp.Expression], ...], tuple[type[exp.Expres
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # its warnings are errors here anyway
 
 
-def judge(spec: Spec, files: dict[str, str], custom: bool = False) -> None:
-    """Check texts (file name -> SQL). Raises :class:`SpecError` with all objections, and the fix.
+def judge(source: Source, files: dict[str, str], custom: bool = False) -> None:
+    """Check texts of a source (file name -> SQL). Raises :class:`SpecError` with all objections, and the fix.
 
     ``custom``: a template may be one of the user's.
     """
-    gate = _Gate(spec)
+    gate, spec = _Gate(source), source.spec
     fix = "fix the template or leave out --templates" if custom else "fix the spec's expression at that place"
     problems = [
         Problem(spec.origin, 0, 0, f"{spec.file_name(name)}: the SQL is refused: {objection}; {fix}")
@@ -74,13 +75,13 @@ def judge(spec: Spec, files: dict[str, str], custom: bool = False) -> None:
 class _Gate:
     """Checks the files of one spec."""
 
-    def __init__(self, spec: Spec):
+    def __init__(self, source: Source):
+        spec = source.spec
         own = pattern_of(spec).columns(spec)
         # Types are parsed here, each once: given as text, sqlglot would parse them per column and query.
         types = {text: exp.DataType.build(text, dialect=DIALECT) for text in {column.type for column in own}}
         self.target = {sql.unquote(column.name): types[column.type] for column in own}
-        source = SourceRow(spec)
-        of_batch = {variable.name for variable in batch_variables(source, partitions_of(source))}
+        of_batch = {variable.name for variable in batch_variables(source, source.partitions)}
         self.variables = {TAKEN_AT, LAST_RUN, REWIND_TO, RECORDED_AT, REACHES_CLOSED, *of_batch}
         # The columns of a source row: those without an expression, and those that expressions read.
         fragments = [(found.option, found.fragment) for found in sql_texts(spec)]

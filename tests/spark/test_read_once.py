@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scdgen import EngineError, Runner, Spec, load_spec_text
+from scdgen import EngineError, Runner, load_spec_text
 from scdgen.compile import compile as compiling
 from scdgen.compile import verify
 from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
+from scdgen.facts.built import Source
 from scdgen.run.source import prepare
 from tests.conftest import rows_of
 
@@ -125,9 +126,9 @@ def test_run_compiles_its_spec_once(spark: SparkSession, source: str, monkeypatc
     judged: list[str] = []
     real = verify.judge
 
-    def judge(spec: Spec, files: dict[str, str], custom: bool) -> None:
+    def judge(source: Source, files: dict[str, str], custom: bool) -> None:
         judged.extend(files)
-        real(spec, files, custom)
+        real(source, files, custom)
 
     monkeypatch.setattr(compiling, "judge", judge)
     spec, runner = load_spec_text(SPEC.replace("TABLE", f"compiled_{source}")), Runner(spark)

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from scdgen import SpecError, load_spec, load_spec_text, render
 from scdgen.compile.verify import judge
+from scdgen.facts.built import Source
 from tests.conftest import ROOT
 from tests.support.random_specs import make_case
 
@@ -50,7 +51,7 @@ MUTATIONS = [
 def objections(file: str, text: str) -> list[str]:
     """The messages of the gate for one file of SPEC."""
     try:
-        judge(SPEC, {file: text})
+        judge(Source(SPEC), {file: text})
     except SpecError as refused:
         start, end = f"{file}: the SQL is refused: ", "; fix the spec's expression at that place"
         messages = [problem.message for problem in refused.problems]
@@ -104,7 +105,7 @@ def test_columns_of_a_subquery_table_are_not_checked(source: str, where: str) ->
     )
     merge = render(spec).merge
     with pytest.raises(SpecError, match="could not be resolved"):
-        judge(spec, {"merge.sql": merge.replace("AS _scd_at\n", "AS _scd_at, nothing\n", 1)})
+        judge(Source(spec), {"merge.sql": merge.replace("AS _scd_at\n", "AS _scd_at, nothing\n", 1)})
 
 
 def test_two_merges_are_refused() -> None:
@@ -114,7 +115,7 @@ def test_two_merges_are_refused() -> None:
 
 def test_message_names_the_file() -> None:
     with pytest.raises(SpecError, match=r"checks\.sql: the SQL is refused"):
-        judge(SPEC, {"checks.sql": "SELECT a, FROM t;\n"})
+        judge(Source(SPEC), {"checks.sql": "SELECT a, FROM t;\n"})
 
 
 @pytest.mark.parametrize("target", ["dim.item", "item2", "main.dim.item"])
@@ -129,13 +130,13 @@ def test_names_of_one_to_three_parts(target: str, source: str) -> None:
     )
     merge = render(load_spec_text(text)).files()["merge.sql"]
     with pytest.raises(SpecError, match="could not be resolved"):
-        judge(load_spec_text(text), {"merge.sql": merge.replace("AS _scd_at\n", "AS _scd_at, nothing\n", 1)})
+        judge(Source(load_spec_text(text)), {"merge.sql": merge.replace("AS _scd_at\n", "AS _scd_at, nothing\n", 1)})
 
 
 def test_mistake_in_two_files_is_reported_for_both() -> None:
     files = {name: text.replace("FROM versions", "FROM vversions") for name, text in GOOD.items()}
     with pytest.raises(SpecError) as caught:
-        judge(SPEC, files)
+        judge(Source(SPEC), files)
     assert {problem.message.split(":")[0] for problem in caught.value.problems} == {"merge.sql", "plan.sql"}
 
 
@@ -157,7 +158,7 @@ def test_renamed_column_in_any_step_is_refused(seed: int) -> None:
         files = {**good, **{file: re.sub(*emptied, good[file]) for file in ("merge.sql", "plan.sql")}}
         assert files["merge.sql"] != good["merge.sql"], name
         with pytest.raises(SpecError, match=r"does not resolve|is not there"):
-            judge(spec, files)
+            judge(Source(spec), files)
 
 
 def refused_by_spark(text: str) -> list[str]:
@@ -221,4 +222,4 @@ def test_json_path_must_begin_with_a_column() -> None:
     )
     merge = render(spec).merge
     with pytest.raises(SpecError, match=r"merge\.sql: the SQL is refused: a name does not resolve"):
-        judge(spec, {"merge.sql": merge.replace("payload:name", "paylod:name")})
+        judge(Source(spec), {"merge.sql": merge.replace("payload:name", "paylod:name")})
