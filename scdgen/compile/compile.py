@@ -52,18 +52,13 @@ def render_feeds(spec: Spec, compiler: Compiler) -> list[tuple[Spec, Scripts[str
 def compile_spec(spec: Spec, compiler: Compiler) -> Compiled:
     """Compile all SQL of a run. Raises :class:`SpecError` if the gate refuses it."""
     source = Source(spec)
-    return Compiled(spec, _render_checked(source, compiler).cut(), _render_counts(source, compiler), compiler)
+    return Compiled.of(source, _render_checked(source, compiler), compiler)
 
 
 def _render_checked(source: Source, compiler: Compiler) -> Scripts[str]:
     texts = _render_texts(source, compiler)
-    judge(source.spec, texts.files(), compiler.is_custom)
+    judge(source, texts.files(), compiler.is_custom)
     return texts
-
-
-def _render_counts(source: Source, compiler: Compiler) -> str | None:
-    counts = pattern_of(source.spec).counts(source)
-    return compiler.render_query(counts) if counts else None
 
 
 def _render_texts(source: Source, compiler: Compiler) -> Scripts[str]:
@@ -103,8 +98,13 @@ class Compiled:
     compiler: Compiler
     """What has rendered the SQL."""
 
+    @classmethod
+    def of(cls, source: Source, texts: Scripts[str], compiler: Compiler) -> Compiled:
+        """Cut texts, and render the query of the counts."""
+        counts = pattern_of(source.spec).counts(source)
+        return cls(source.spec, texts.cut(), compiler.render_query(counts) if counts else None, compiler)
+
     def with_target(self, name: str) -> Compiled:
         """Render the SQL for another relation than the target; it was checked with the target's name."""
         source = Source(with_target(self.spec, name))
-        files = _render_texts(source, self.compiler).cut()
-        return Compiled(source.spec, files, _render_counts(source, self.compiler), self.compiler)
+        return self.of(source, _render_texts(source, self.compiler), self.compiler)

@@ -5,7 +5,7 @@ A compiler renders them: from a template and a dataclass of its facts, or as a m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from scdgen import sql
@@ -19,7 +19,7 @@ from scdgen.facts.checks import CheckCounts, CheckJob, CheckRows
 from scdgen.facts.columns import Field, Target, cast
 from scdgen.facts.plan import PlanShape
 from scdgen.facts.row_rules import Rows, left_out
-from scdgen.facts.source import TAKEN_AT, SourceCast, SourceRow
+from scdgen.facts.source import SourceCast, SourceRow
 from scdgen.facts.table import Evolve, Unknown
 from scdgen.facts.views import Read
 from scdgen.model.spec import Spec
@@ -94,22 +94,9 @@ def type_keys(spec: Spec, keys: Mapping[str, object]) -> tuple[tuple[str, str, s
     return tuple((sql.quote(name), spec.columns[name].type, str(value)) for name, value in keys.items())
 
 
-def given_query(values: Iterable[tuple[str, str]], ordered: bool = False) -> Helper:
-    """Return the query that converts ``values``, (text, type) each, and with ``ordered`` compares the last two."""
-    return Helper("given", (tuple(values), ordered))
-
-
 def variables_query(*names: str) -> Helper:
-    """Return the query of the values of session variables as text."""
+    """Return the query of the values of session variables as text, once the statements before the MERGE have run."""
     return Helper("variables", (names,))
-
-
-def taken_query(spec: Spec) -> Helper | None:
-    """Return the query of the time of a snapshot as text; ``None`` if the MERGE does not use it.
-
-    Runs after the statements before the MERGE, in the same session.
-    """
-    return variables_query(TAKEN_AT) if Source(spec).takes_time else None
 
 
 @dataclass(frozen=True)
@@ -184,7 +171,7 @@ def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, compiler: 
 
 def _render_checked(spec: Spec, compiler: Compiler, file: str, facts: Facts) -> str:
     text = compiler.render(facts)
-    judge(spec, {file: text}, compiler.is_custom)
+    judge(Source(spec), {file: text}, compiler.is_custom)
     return text
 
 
@@ -220,9 +207,7 @@ def required_rows(spec: Spec, lacks: Callable[[str], bool]) -> list[Unknown]:
     """Return the statements of create.sql that add rows which a table ``lacks``: no row meets their condition."""
     source = Source(spec)
     condition, unknown = source.unknown_key, Unknown.of(source, pattern_of(spec).columns(spec))
-    if condition is None or unknown is None or not lacks(condition):
-        return []
-    return [unknown]
+    return [unknown] if condition and unknown and lacks(condition) else []
 
 
 @dataclass(frozen=True)
@@ -377,13 +362,3 @@ class BadValues(Facts, template="bad_values.sql.j2"):
     """The expressions that a sample has as text."""
     file: str = "NULL"
     """The expression for the file of a sample's row."""
-
-
-def bad_values(
-    spec: Spec, ask: str, casts: Iterable[SourceCast], texts: Iterable[str] = (), file: str = "NULL"
-) -> BadValues:
-    """Return a query of values that do not convert: how often each of ``casts`` fails, or a row where the first does.
-
-    ``ask`` is ``count``, ``sample``, or ``cast`` for a query that fails with Spark's error.
-    """
-    return BadValues(Source(spec).rows, ask, tuple(casts), tuple(texts), file)

@@ -12,18 +12,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from jinja2 import (
-    BaseLoader,
-    ChoiceLoader,
-    Environment,
-    FileSystemLoader,
-    PackageLoader,
-    StrictUndefined,
-    TemplateError,
-    TemplateNotFound,
-    TemplateSyntaxError,
-    select_autoescape,
-)
+import jinja2
 from jinja2.bccache import Bucket, FileSystemBytecodeCache
 from jinja2.loaders import split_template_path
 from jinja2.sandbox import SandboxedEnvironment
@@ -93,15 +82,15 @@ def environment(own: str | None = None) -> SandboxedEnvironment:
     return _environment(str(folder), found)
 
 
-class _OwnFolder(FileSystemLoader):
+class _OwnFolder(jinja2.FileSystemLoader):
     """A user's folder of templates, in which no link is followed."""
 
-    def get_source(self, environment: Environment, template: str) -> tuple[str, str, Callable[[], bool]]:
+    def get_source(self, environment: jinja2.Environment, template: str) -> tuple[str, str, Callable[[], bool]]:
         """Return the text of a template as Jinja asks for it. Raises :class:`SpecError` for a link."""
         root = Path(self.searchpath[0])
         place = root.joinpath(*split_template_path(template))
         if not exists(place, root):
-            raise TemplateNotFound(template)
+            raise jinja2.TemplateNotFound(template)
         return read_bytes(place, root=root).decode("utf-8"), str(place), lambda: True
 
 
@@ -109,13 +98,13 @@ _NAMED = (aliased, all_true, any_true, assigned, bare, commented, equal, named, 
 FILTERS = {**{function.__name__: function for function in _NAMED}, "literal": text_literal, "quoted": quote}
 
 
-def _own() -> BaseLoader:
+def _own() -> jinja2.BaseLoader:
     try:
-        own: BaseLoader = PackageLoader("scdgen", "templates")
+        own: jinja2.BaseLoader = jinja2.PackageLoader("scdgen", "templates")
     except ValueError:  # a checkout has the folder next to the package
-        own = FileSystemLoader(Path(__file__).parents[2] / "templates")
+        own = jinja2.FileSystemLoader(Path(__file__).parents[2] / "templates")
     folders = [options_of(name).templates for name in pattern_names()]
-    return ChoiceLoader([own, *(FileSystemLoader(folder) for folder in folders if folder is not None)])
+    return jinja2.ChoiceLoader([own, *(jinja2.FileSystemLoader(folder) for folder in folders if folder is not None)])
 
 
 class _Compiled(FileSystemBytecodeCache):
@@ -144,12 +133,12 @@ class _Compiled(FileSystemBytecodeCache):
 def _environment(own: str | None, _files: tuple[tuple[str, int], ...]) -> SandboxedEnvironment:
     """Cache one environment per folder and state of its files, because Jinja does not notice new files."""
     environment = SandboxedEnvironment(
-        loader=ChoiceLoader([_OwnFolder(own), _own()]) if own else _own(),
-        undefined=StrictUndefined,
+        loader=jinja2.ChoiceLoader([_OwnFolder(own), _own()]) if own else _own(),
+        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=select_autoescape(enabled_extensions=("html.j2",), default=False),
+        autoescape=jinja2.select_autoescape(enabled_extensions=("html.j2",), default=False),
         extensions=["jinja2.ext.do"],
         optimized=False,  # what a filter makes of a constant is not a part of a compiled template
         bytecode_cache=None if own else _Compiled.of_user(),
@@ -165,7 +154,7 @@ def read_file(name: str) -> str:
 
 def _place(name: str, error: Exception) -> str:
     """Return ``file:line`` of the template's line that failed, which Jinja puts into the traceback."""
-    if isinstance(error, TemplateSyntaxError):
+    if isinstance(error, jinja2.TemplateSyntaxError):
         return f"{_shown(error.filename or error.name or name)}:{error.lineno}"
     if isinstance(error, OSError) and error.filename:
         return _shown(error.filename)
@@ -179,7 +168,7 @@ def _shown(file: str) -> str:
 
 
 def _what(error: Exception, facts: Facts) -> str:
-    if isinstance(error, TemplateNotFound):
+    if isinstance(error, jinja2.TemplateNotFound):
         return f"no template '{error.name}'"
     if isinstance(error, UnicodeDecodeError):
         return NOT_UTF8
@@ -187,7 +176,7 @@ def _what(error: Exception, facts: Facts) -> str:
         return "a macro calls itself without end"
     if isinstance(error, OSError) and error.errno is not None:
         return f"it: {cause_of_system(error)}"
-    said = str(error.message if isinstance(error, TemplateError) else error).rstrip(".")
+    said = str(error.message if isinstance(error, jinja2.TemplateError) else error).rstrip(".")
     if missing := re.search(r"object' has no attribute '(\w+)'", said):
         return f"no attribute '{missing[1]}'{nearest(missing[1], vars(facts))}"
     if unclosed := re.search(r"looking for the following tags: (.*?)\. The innermost block .* is '(\w+)'", said):

@@ -10,17 +10,18 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from scdgen.compile.queries import BadValues, bad_values, broken_rows, source_rows
+from scdgen.compile.queries import BadValues, broken_rows, source_rows
 from scdgen.compile.render import Compiler
 from scdgen.engine.failures import translate
 from scdgen.engine.session import PARTITIONS_AS_TEXT, set_while, strict
 from scdgen.engine.spark3 import session_of
 from scdgen.errors import DataError, ScdgenError, UsageError, quoted
 from scdgen.facts.base import YEAR, Facts, advise
+from scdgen.facts.built import Source
 from scdgen.facts.row_rules import left_out
 from scdgen.facts.source import SourceCast, SourceRow
 from scdgen.facts.variables import Variable
@@ -177,11 +178,10 @@ class BadValue:
 
 def explained(engine: Engine, spec: Spec, error: Exception) -> ScdgenError:
     """Translate an error of Spark's; for a broken rule, with the count and a sample."""
-    broken = rule_name(str(error))
-    if broken is None:
-        return value_error(engine, spec, error) or _with_key(engine, spec, error)
-    if is_cast_error(str(error)) and (found := value_error(engine, spec, error)):
+    if found := value_error(engine, spec, error):
         return found
+    if (broken := rule_name(str(error))) is None:
+        return _with_key(engine, spec, error)
     rule, message = broken
     refused, count, sample, counted = advise(spec, rule, message), None, None, ""
     if (query := broken_rows(spec, rule)) is not None:
@@ -276,37 +276,33 @@ def _bad_param(spark: SparkSession, spec: Spec) -> UsageError | None:
     """Find the first param whose value, given as text, does not convert to its type."""
     for name, param in spec.params.items():
         text = re.fullmatch(r"'(.*)'", str(param.default), re.DOTALL)
-        if text and not _converts(spark, text[0], param.type):
+        if text is None:
+            continue
+        try:
+            spark.sql(f"SELECT CAST({text[0]} AS {param.type})").collect()
+        except Exception:
             value = text[1].replace("\\'", "'").replace("\\\\", "\\")
             what = f"the param '{name}': {quoted(value)} is not a valid {param.type}; give another one"
             return UsageError(f"{spec.origin}: {what}")
     return None
 
 
-def _converts(spark: SparkSession, value: str, kind: str) -> bool:
-    try:
-        spark.sql(f"SELECT CAST({value} AS {kind})").collect()
-    except Exception:
-        return False
-    return True
-
-
 def bad_value(engine: Engine, spec: Spec) -> BadValue | None:
     """Find the first column with a value that does not convert, and a row with one; ``None`` if that is not known."""
-    casts = SourceRow(spec).casts
+    casts, rows = SourceRow(spec).casts, Source(spec).rows
     # Count the failures of all casts in one query first, which finds most of them.
-    simple = [cast for cast in casts if cast.required or not cast.nested]
-    counts = _rows(engine, bad_values(spec, "count", simple))
+    simple = tuple(cast for cast in casts if cast.required or not cast.nested)
+    counts = _rows(engine, BadValues(rows, "count", simple))
     for cast, count in zip(simple, counts[0] if counts else (), strict=False):
         if count:
             return _sampled(engine, spec, cast, count)
     # TRY_CAST does not find a value inside another one, or a cast in a user's expression.
     for cast in casts:
         try:
-            engine.query(bad_values(spec, "cast", [cast])).collect()
+            engine.query(BadValues(rows, "cast", (cast,))).collect()
         except Exception as error:
             # Prefer a count and a row to the value in Spark's text.
-            counts = _rows(engine, bad_values(spec, "count", [cast])) if cast in simple else []
+            counts = _rows(engine, BadValues(rows, "count", (cast,))) if cast in simple else []
             if counts and counts[0][0]:
                 return _sampled(engine, spec, cast, counts[0][0])
             found = re.search(r"The value (.+?) of the type .*? cannot be cast to \"(.+?)\"", str(error), re.DOTALL)
@@ -320,10 +316,10 @@ def _sampled(engine: Engine, spec: Spec, cast: SourceCast, count: int) -> BadVal
     """Find one of the rows in which a cast fails."""
     keys = [(name, SourceRow(spec).fragment(name)) for name in spec.keys]
     values = (SourceCast.of(name, read, "").conversion.value for name, read in keys)
-    texts = [cast.conversion.value, *values, *map(quote, cast.reads)]
+    texts = (cast.conversion.value, *values, *map(quote, cast.reads))
+    query = BadValues(Source(spec).rows, "sample", (cast,), texts)
     # Only rows of files have the name of their file.
-    found = _rows(engine, bad_values(spec, "sample", [cast], texts, FILE))
-    found = found or _rows(engine, bad_values(spec, "sample", [cast], texts))
+    found = _rows(engine, replace(query, file=FILE)) or _rows(engine, query)
     if not found:
         return BadValue(cast.place, "a value", cast.type, count, computed=not cast.bare)
     value, *others, file = found[0]

@@ -11,16 +11,7 @@ from urllib.parse import unquote
 
 from scdgen import errors, sql
 from scdgen.engine.footer import describe_unread
-from scdgen.errors import (
-    DEBUG,
-    DataError,
-    EngineError,
-    ScdgenError,
-    find_values,
-    nearest_column,
-    quoted,
-    set_for_one_name,
-)
+from scdgen.errors import DEBUG, DataError, EngineError, ScdgenError, quoted
 from scdgen.model.load import Lines
 from scdgen.model.option import sql_texts
 from scdgen.model.rules import place_of_feed
@@ -166,7 +157,7 @@ def translate(spec: Spec, error: Exception, place: str = "") -> ScdgenError:
     if broken := explain_unreadable(str(error)):
         file, what = broken
         shown = _shown_path(file or spec.source.path or "a source")
-        return DataError(f"{shown}: {what}", place=place, values=find_values(what))
+        return DataError(f"{shown}: {what}", place=place, values=errors.find_values(what))
     return _error(place, error, spec)
 
 
@@ -245,7 +236,7 @@ def _of_server(text: str) -> ScdgenError | None:
         return None
     kind, line = found[-1]
     error: ScdgenError = getattr(errors, kind)(line)
-    error.values = find_values(line)
+    error.values = errors.find_values(line)
     return error
 
 
@@ -301,10 +292,10 @@ def _hint(parts: list[str]) -> str:
     bare_names = [name.strip("`") for name in names]
     if any(name != name.strip() and name.strip().lower() == bare for name in bare_names):
         return "the header has a blank beside the name: set source.options.ignoreLeadingWhiteSpace: true"
-    if len(names) == 1 and (likely := set_for_one_name(names[0].strip("`"))):
+    if len(names) == 1 and (likely := errors.set_for_one_name(names[0].strip("`"))):
         return likely
     last = {name.rpartition(".")[2]: name for name in names}
-    hint = nearest_column(parts[0].rpartition(".")[2], last).removeprefix("; ")
+    hint = errors.nearest_column(parts[0].rpartition(".")[2], last).removeprefix("; ")
     others = " and maybe others" if len(names) == 5 else ""  # as many as Spark lists
     return re.sub("'(.*)'", lambda found: f"'{last[found[1]]}'", hint) or f"there are {parts[1]}{others}"
 

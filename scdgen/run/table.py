@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from scdgen import sql
 from scdgen.compile.dates import Seen, property_of
-from scdgen.compile.queries import taken_query
+from scdgen.compile.queries import variables_query
 from scdgen.compile.render import Compiler
 from scdgen.compile.statements import Script
 from scdgen.engine.engine import Engine
 from scdgen.engine.session import as_written, is_as_written, read_zone, zone_while
 from scdgen.errors import DataError
 from scdgen.facts.base import ADVICE
+from scdgen.facts.built import Source
 from scdgen.facts.columns import Target
 from scdgen.facts.source import TAKEN_AT
 from scdgen.model.registry import PREFIX, TIME_ZONE
@@ -188,8 +189,9 @@ class TargetTable:
 
 def read_taken(engine: Engine, bound: Spec, script: Script) -> str:
     """Read when the snapshot was taken, once the variables are set; empty without one, as with a custom template."""
-    query = taken_query(bound) if script.declares(TAKEN_AT) else None
-    return str(engine.query(query).collect()[0][0]) if query else ""
+    if not (script.declares(TAKEN_AT) and Source(bound).takes_time):
+        return ""
+    return str(engine.query(variables_query(TAKEN_AT)).collect()[0][0])
 
 
 def with_zone(spec: Spec, bound: Spec) -> Spec:

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scdgen import sql
-from scdgen.compile.queries import Show, given_query, require_recorded, type_keys
+from scdgen.compile.queries import Show, require_recorded, type_keys
 from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
 from scdgen.engine.failures import missing_name
 from scdgen.engine.session import set_while
 from scdgen.errors import UsageError, quoted
-from scdgen.facts.base import Facts
+from scdgen.facts.base import Facts, Helper
 from scdgen.facts.built import Source
 from scdgen.facts.columns import cast
 from scdgen.facts.history import Times
@@ -156,7 +156,8 @@ class SparkTables:
         if not given:
             return []
         require_forms(given)  # Spark's CAST also reads years after 9999
-        row = self._engine.query(given_query(((text, kind) for _, text, kind in given), ordered)).collect()[0]
+        texts = tuple((text, kind) for _, text, kind in given)
+        row = self._engine.query(Helper("given", (texts, ordered))).collect()[0]
         values = list(row)[: len(given)]
         for (option, text, kind), value in zip(given, values, strict=True):
             if value is None:

@@ -16,23 +16,8 @@ from scdgen.model.spec import Spec, locate_history_column
 from scdgen.patterns.pattern import pattern_of
 from scdgen.sql.types import data_type, parse_type
 from scdgen.sql.zones import same_zone
-from scdgen.stored.migrate import (
-    ADOPT,
-    Line,
-    Step,
-    add_computed,
-    begin_history,
-    begin_recording,
-    flag_value,
-    forget,
-    lost_digits,
-    rehash,
-    rename_column,
-    rename_recorded,
-    retype_column,
-    rewrite_ends,
-    set_names,
-)
+from scdgen.stored import migrate
+from scdgen.stored.migrate import ADOPT, Line, Step
 from scdgen.stored.renames import TIMES, Sort, guess_renames
 
 _NEW_TABLES = "create.sql says so to new tables only; a table that is there stays as it is"
@@ -199,7 +184,7 @@ class _Comparison:
         if HISTORY in self.stored.properties:
             why = "stored rows are versions, many of a key"
         elif HISTORY in self.wanted:
-            steps = tuple(begin_history(self.spec))
+            steps = tuple(migrate.begin_history(self.spec))
             return Line("pattern", was, now, "stored rows have no versions", True, steps=steps, adopt=True)
         elif not self.lacking:
             fix += f", or use {ADOPT} if its rows fit the spec"
@@ -215,7 +200,7 @@ class _Comparison:
                 others.append("set schema_evolution: add_columns")
             fix = f"renamed? If not, {' and '.join(others)}" if others else "renamed?"
             adopt = name in self.spec.columns
-            yield Line(self._place(name), old, name, _SAME_TYPE, True, fix, (rename_column(old, name),), adopt)
+            yield Line(self._place(name), old, name, _SAME_TYPE, True, fix, (migrate.rename_column(old, name),), adopt)
 
     def keys(self) -> Iterator[Line]:
         """Yield a line about keys: with other keys, other rows belong together."""
@@ -223,7 +208,7 @@ class _Comparison:
             return
         old, new = self._rename(self.old_keys), self.spec.keys
         # The surrogate key is a hash of the keys.
-        surrogate = () if self._lacks("surrogate_key") else tuple(rehash(self.spec, "surrogate_key"))
+        surrogate = () if self._lacks("surrogate_key") else tuple(migrate.rehash(self.spec, "surrogate_key"))
         if self.moved:
             added = [column for name, column in self.lacking.items() if name in new and name not in self.renamed]
             fix = f"{_OR_KEYS}; fill the new columns for stored rows" if added else _OR_KEYS
@@ -264,7 +249,7 @@ class _Comparison:
                 yield Line("history.type", was, now, why, True, fix)
                 return
             steps = [
-                retype_column(name, _written(self.present[name].type), self.targets[name].type)
+                migrate.retype_column(name, _written(self.present[name].type), self.targets[name].type)
                 for name in (spec.history.valid_from, spec.history.valid_to)
                 if name in self.present and self._is_retyped(name)
             ]
@@ -277,11 +262,11 @@ class _Comparison:
         old, new_gap = with_history(spec, gap=old_gap, open_end=old_end), with_history(spec, open_end=old_end)
         is_known = old_end != "last_run" or spec.history.is_current is not None  # which versions are open
         if old_gap != spec.history.gap:
-            steps = [*rewrite_ends(old, new_gap)] if is_known else []
+            steps = [*migrate.rewrite_ends(old, new_gap)] if is_known else []
             why = "stored ends are written with the old one"
             yield Line("history.gap", old_gap, spec.history.gap, why, True, steps=tuple(steps), adopt=True)
         if old_end != spec.history.open_end:
-            steps = [*rewrite_ends(new_gap, spec)] if is_known else []
+            steps = [*migrate.rewrite_ends(new_gap, spec)] if is_known else []
             why = "stored open versions end with the old one"
             yield Line("history.open_end", old_end, spec.history.open_end, why, True, steps=tuple(steps), adopt=True)
 
@@ -294,14 +279,14 @@ class _Comparison:
         if not now:
             why = "rows that were superseded would count as versions"
             fix = "write it, or remove these rows"
-            yield Line("history.recorded", was, None, why, True, fix, tuple(forget(was)))
+            yield Line("history.recorded", was, None, why, True, fix, tuple(migrate.forget(was)))
         elif was:
-            yield Line("history.recorded", was, now, _SAME_TYPE, True, steps=tuple(rename_recorded(was, now)))
+            yield Line("history.recorded", was, now, _SAME_TYPE, True, steps=tuple(migrate.rename_recorded(was, now)))
         elif self.unrecorded or self.by_properties:
             present = {name.lower() for name in self.stored.columns}
             times = (spec.audit.updated_at, spec.audit.inserted_at)
             known = [name for name in times if name and name.lower() in present]
-            steps = tuple(begin_recording(spec, self.unrecorded, known))
+            steps = tuple(migrate.begin_recording(spec, self.unrecorded, known))
             yield Line("history.recorded", None, now, _NO_COLUMN, True, steps=steps)
 
     def tracked(self) -> Iterator[Line]:
@@ -321,7 +306,7 @@ class _Comparison:
                 why = "a stored version has only its newest value"
             else:
                 why = f"stored versions that differ only in it {_FOLDS}"
-            steps = (set_names(TRACKED, self.spec.tracked),)
+            steps = (migrate.set_names(TRACKED, self.spec.tracked),)
             yield Line(f"columns.{name}.track", not tracked, tracked, why, True, steps=steps)
 
     def missing(self) -> Iterator[Line]:
@@ -333,7 +318,7 @@ class _Comparison:
             add = Step("add", column.name, type=kind)
             if name not in self.addable and name not in self.spec.keys:
                 # No run can add this column, because stored rows need a value that follows from others.
-                computed = add_computed(self.early, name)
+                computed = migrate.add_computed(self.early, name)
                 steps = (add,) if computed is None else tuple(computed)
                 fix = "take it out of the spec or add it" if steps else "take it out of the spec, or add and fill it"
                 yield Line(place, None, name, _NO_COLUMN, True, fix, steps)
@@ -371,10 +356,10 @@ class _Comparison:
             if "<" in f"{was}{now}":
                 yield Line(place, was, now, _OLD_TYPE, True, "write the old type or name another target")
                 continue
-            steps = [retype_column(name, was, now)]
+            steps = [migrate.retype_column(name, was, now)]
             if option == "is_current" and spec.history.open_end != "last_run":  # its values differ too
-                steps.append(Step("update", sql.quote(name), flag_value(spec)))
-            fix = f"write the old type or convert it{lost_digits(was, now)}"
+                steps.append(Step("update", sql.quote(name), migrate.flag_value(spec)))
+            fix = f"write the old type or convert it{migrate.lost_digits(was, now)}"
             yield Line(place, was, now, _OLD_TYPE, True, fix, tuple(steps))
 
     def nullable(self) -> Iterator[Line]:
@@ -400,7 +385,7 @@ class _Comparison:
                 steps.append(Step("nullable", sql.quote(name)))
             if name.lower() in tracked:
                 why += "; it no longer opens versions"
-                steps.append(set_names(TRACKED, self.spec.tracked))
+                steps.append(migrate.set_names(TRACKED, self.spec.tracked))
             yield Line(f"columns.{name}", _written(column.type), None, why, bool(steps), fix, tuple(steps))
 
     def row_hash(self) -> Iterator[Line]:
@@ -418,12 +403,12 @@ class _Comparison:
         why = f"{name} of stored rows is of the old columns (see the check hash_matches)"
         if {*old} != {*present}:  # the names are part of the hash, in upper and lower case
             only_case = _fold(old) == _fold(present)  # no other line sets the property
-            steps = (*((set_names(TRACKED, self.spec.tracked),) if only_case else ()), *rehash(self.early))
-            yield Line("history.row_hash", old, present, why, True, steps=steps)
+            noted = (migrate.set_names(TRACKED, self.spec.tracked),) if only_case else ()
+            yield Line("history.row_hash", old, present, why, True, steps=(*noted, *migrate.rehash(self.early)))
         elif retyped:
             was = {column: _written(self.present[column].type) for column in retyped}
             now = {column: self.targets[column].type for column in retyped}
-            yield Line("history.row_hash", was, now, why, True, steps=tuple(rehash(self.early)))
+            yield Line("history.row_hash", was, now, why, True, steps=tuple(migrate.rehash(self.early)))
 
     def time_zone(self) -> Iterator[Line]:
         """Yield a line about the time zone in which times were read."""
