@@ -56,11 +56,7 @@ KINDS = (
     ),
     Kind(
         "timestamp_ntz",
-        (
-            (dt.datetime(1, 1, 1),),
-            (dt.datetime(2024, 3, 10, 2, 30),),
-            (dt.datetime(9999, 12, 31, 23, 59, 59, 999999),),
-        ),
+        ((dt.datetime(1, 1, 1),), (dt.datetime(2024, 3, 10, 2, 30),), (dt.datetime(9999, 12, 31, 23, 59, 59, 999999),)),
     ),
     Kind("string", (("",), (" ",), ('Zoë\'s \\ "ß" 😀\n',))),
     Kind("varchar(5)", (("",), ("NULL",), ("null",))),
@@ -74,12 +70,7 @@ KINDS = (
         (((None, []),), (((None,), None),), (((True,), [None, ""]),)),
         key=False,
     ),
-    Kind(
-        "map<string, int>",
-        (({},), ({"k": None},), ({"k": 1, "l": 2}, {"l": 2, "k": 1})),
-        ordered=False,
-        key=False,
-    ),
+    Kind("map<string, int>", (({},), ({"k": None},), ({"k": 1, "l": 2}, {"l": 2, "k": 1})), ordered=False, key=False),
     Kind("array<map<string, int>>", (([],), ([{}],), ([{"k": 1, "l": 2}, None],)), ordered=False, key=False),
 )
 NAMES = (
