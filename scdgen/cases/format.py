@@ -258,8 +258,8 @@ class Case(Model):
         return spec.for_feed(batch.feed)
 
     def spec_text(self, options: Mapping[str, Any]) -> str:
-        """The spec as YAML text, with target, source table and the options of a batch filled in."""
-        given = {"target": self.target, "pattern": "scd2", **merge_options(self.spec or {}, options)}
+        """The spec as YAML text, with target, keys, source table and the options of a batch filled in."""
+        given = {"target": self.target, "pattern": "scd2", "keys": ["id"], **merge_options(self.spec or {}, options)}
         if "sources" in given:
             given["sources"] = {name: {"table": "nowhere", **source} for name, source in given["sources"].items()}
             return json.dumps(given, default=str)
