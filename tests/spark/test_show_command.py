@@ -183,36 +183,3 @@ def test_as_of_a_word_prints_its_time(spark: Any, call: Called, word: str, days:
         assert call("show", path, "--as-of", at, "--format", "csv") == (0, out, ""), "nothing to say of a time"
     finally:
         spark.sql("DROP TABLE crm.customer")
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("args", "says"),
-    [
-        (["--key", "id=one"], "--key id: 'one' is not a valid INT; write it as `scdgen show` prints it\n"),
-        (["--key", "id=1", "--key", "id=2"], "--key id: is given twice; give one value, or leave"),
-        (["--as-of", "yesterweek"],
-         "--as-of: 'yesterweek' is not a valid TIMESTAMP; write it as `scdgen show` prints it\n"),
-        (["--html", "a.html", "--format", "csv"], "--html a.html: writes a page instead of printing;"),
-    ],
-)  # fmt: skip
-def test_wrong_usage_is_one_line(spark: Any, call: Called, args: list[str], says: str) -> None:
-    spec = load_spec(ROOT / "specs" / "customer.yml")
-    Runner(spark).run(
-        spec, source=spark.sql("SELECT 1 AS id, 'a' AS name, 'b' AS address, now() AS changed_at LIMIT 0")
-    )
-    ansi = spark.conf.get("spark.sql.ansi.enabled")
-    try:
-        for mode in ("true", "false"):
-            spark.conf.set("spark.sql.ansi.enabled", mode)
-            status, out, err = call("show", str(ROOT / "specs" / "customer.yml"), *args)
-            assert (status, out, err.count("\n")) == (2, "", 1) and err.startswith(says)
-    finally:
-        spark.conf.set("spark.sql.ansi.enabled", ansi)
-        spark.sql("DROP TABLE crm.customer")
-
-
-@pytest.mark.nightly
-def test_scd1_has_no_timeline(call: Called) -> None:
-    status, _, err = call("show", str(ROOT / "specs" / "product_price.yml"), "--html", "a.html")
-    assert status == 2 and err.endswith("is scd1, which keeps no history; use --format table, csv or json\n")
