@@ -167,26 +167,3 @@ def test_erase_a_key(spark: SparkSession) -> None:
 
 def partitions(spark: SparkSession, table: str) -> list[str]:
     return list(spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]["partitionColumns"])
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ("", ["is_current"]),
-        ("history: {is_current: {name: flag, type: string, open: 'Y', closed: 'N'}}", ["flag"]),
-        ("history: {is_current: {name: flag, type: string, open: 'X', closed: ''}}", []),
-        ("history: {is_current: null}", []),
-        ("table: {cluster_by: [id]}", []),
-        ("table: {partition_by: [a]}", ["a"]),
-        ("table: {layout: none}", []),
-    ],
-)
-def test_layout_of_a_new_table(spark: SparkSession, options: str, expected: list[str]) -> None:
-    spark.sql("CREATE SCHEMA IF NOT EXISTS grown")
-    spark.sql("DROP TABLE IF EXISTS grown.laid_out")
-    spec, runner = spec_of("grown.laid_out", options), Runner(spark)
-    for number in (0, 1):
-        runner.run(spec, Feed(50).rows(spark, number))
-    assert partitions(spark, "grown.laid_out") == expected
-    assert not [check for check in runner.check(spec) if check.failures]
