@@ -1,4 +1,4 @@
-"""Unknown and inferred members: random facts and batches through Spark and the reference, in random order."""
+"""Unknown and inferred members: runs of facts and changes in random order, and the commands."""
 
 from __future__ import annotations
 
@@ -12,66 +12,14 @@ import pytest
 from scdgen import DataError, Runner, load_spec_text, render
 from scdgen.cases.spark import collect
 from scdgen.compile.statements import cut
-from tests.conftest import Called, seeds
-from tests.support.random_batches import SparkSide, play
-from tests.support.random_specs import make_members_case
+from tests.conftest import Called
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SCD2 = [seed for seed in range(1, 68) if seed % 4 != 3]  # fifty
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "seed" in metafunc.fixturenames:
-        metafunc.parametrize("seed", seeds(metafunc.config, SCD2))
-
-
-@pytest.mark.nightly
-def test_random_members(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    side = SparkSide(spark)
-    side.drop(play(side, make_members_case(seed, f"members.t{seed}", str(tmp_path)), plans="last"))
-
 
 def table_rows(spark: SparkSession, table: str) -> list[tuple[Any, ...]]:
     return sorted(collect(spark.table(table)), key=repr)
-
-
-FACTS_FIRST = [["facts", "early", "late"], ["early", "facts", "late"], ["early", "late", "facts"]]
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("feed", ["changes", "versions"])
-def test_any_order_of_runs_gives_the_same_table(spark: SparkSession, feed: str) -> None:
-    """Facts first or dimension first: the source knows each key by its first fact, and changes come in order."""
-    until = "effective_until: ends, " if feed == "versions" else ""
-    text = f"""
-        target: members.order
-        pattern: scd2
-        source: {{table: nowhere, feed: {feed}, {until}effective_at: at}}
-        keys: [id]
-        columns: {{id: int, name: string}}
-        history: {{type: bigint, surrogate_key: sk}}
-        members:
-          unknown: {{id: -1}}
-          inferred: {{fact: members.order_facts, keys: {{id: id}}, at: at, flag: guessed}}
-    """
-    spec, runner = load_spec_text(text), Runner(spark)
-    spark.sql("CREATE SCHEMA IF NOT EXISTS members")
-    facts = spark.createDataFrame([(1, 10), (1, 30), (2, 10), (3, 10)], "id int, at bigint")
-    facts.write.format("delta").mode("overwrite").saveAsTable("members.order_facts")
-    early = [(1, "a", 5, 20), (2, "b", 10, None)]
-    late = [(1, "a", 5, 20), (1, "c", 20, None), (2, "b", 10, 40), (2, "d", 40, None)]
-    rows = {"early": early, "late": late, "facts": early[:0]}
-    found = []
-    for order in FACTS_FIRST:
-        spark.sql("DROP TABLE IF EXISTS members.order")
-        for step in order:
-            source = spark.createDataFrame(rows[step], "id int, name string, at bigint, ends bigint")
-            runner.run(spec, source, infer=step == "facts")
-        found.append(table_rows(spark, "members.order"))
-    assert found[0] == found[1] == found[2]
-    assert [row[:2] for row in found[0] if row[-1]] == [(3, None)], "only the source can complete a member"
 
 
 @pytest.mark.nightly

@@ -1,38 +1,15 @@
-"""Random rows that set only some columns, empty a table or break an expectation, through Spark and the reference."""
+"""Rows in quarantine have the name of their run. Random ones: test_random_combination, and on DuckDB."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from scdgen import Runner, load_spec_text
-from tests.conftest import seeds
-from tests.support.random_batches import SparkSide, play
-from tests.support.random_specs import make_cdc_case
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-# From 83 on, scd1: most of them have truncates, which scd2 does not. At least thirty of each option.
-CHANGES = [*(seed for seed in range(1, 80) if seed % 8 in {0, 1, 3, 4, 5}), *range(83, 350, 8)]
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "seed" in metafunc.fixturenames:
-        metafunc.parametrize("seed", seeds(metafunc.config, CHANGES))
-
-
-@pytest.mark.nightly
-def test_random_partial_rows(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    case = make_cdc_case(seed, f"partial.t{seed}", str(tmp_path))
-    spec = play(SparkSide(spark), case)
-    if spec.quarantine is not None:
-        kept = spark.table(spec.quarantine)
-        assert 0 < kept.count() == kept.select("rule", "row_json").distinct().count()
-        spark.sql(f"DROP TABLE {spec.quarantine}")
-    spark.sql(f"DROP TABLE {spec.target}")
 
 
 @pytest.mark.verify

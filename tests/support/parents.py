@@ -33,6 +33,7 @@ SHAPES: list[dict[str, str | None]] = [
     {"account": None, "customer": "account", "broker": "account"},
     {"account": None, "profile": None, "region": "profile"},
     {"account": None, "customer": "account", "profile": None},
+    {"account": None, "profile": None, "address": None},
 ]
 
 

@@ -528,30 +528,6 @@ class Period:
         return bool(self.start <= at and (self.end is None or at < self.end))
 
 
-def join_histories(tables: Sequence[Mapping[Key, Sequence[Period]]], since: Any = None) -> list[Change]:
-    """Section 6, source.join: the rows of one history out of those of several tables, whose columns differ.
-
-    Between two boundaries each table gives what holds; where the first has nothing, the key does not exist. With
-    ``since``, only keys with a boundary at that time or later.
-    """
-    columns = [{name for periods in table.values() for period in periods for name in period.values} for table in tables]
-    rows = []
-    for key in tables[0]:
-        periods = [table.get(key, ()) for table in tables]
-        times = sorted({at for of in periods for p in of for at in (p.start, p.end) if at is not None})
-        if since is not None and times[-1] < since:
-            continue
-        for at, until in zip(times, [*times[1:], None], strict=True):
-            held = [[period for period in of if period.holds(at)] for of in periods]
-            if not held[0]:
-                continue
-            nothing = [[Period(at, None, dict.fromkeys(names))] for names in columns]
-            for found in itertools.product(*(of or none for of, none in zip(held, nothing, strict=True))):
-                values = {name: value for period in found for name, value in period.values.items()}
-                rows.append(Change(key, at, values, until=until))
-    return rows
-
-
 @dataclass(frozen=True)
 class Joined:
     """A table of a join along foreign keys: its rows by their own key, and what points to them.

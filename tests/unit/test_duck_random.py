@@ -26,6 +26,8 @@ FEW = 3
 SPECS, FEEDS, COMBINED, TYPED, DAY = 50, 15, 35, 40, 5000
 # More specs with drawn types: the types, not the options, are what they add.
 TYPED_OF_DAY = 400
+# Specs of changes, at least 25 with each option of change feeds.
+CHANGES = [seed for seed in range(1, 400) if seed % 8 not in {2, 6, 7}]
 # Seed -> the construct that keeps it on Spark: a refusal shows a key that is a decimal with a fraction.
 ON_SPARK = {309: "^this type in TO_JSON"}
 
@@ -36,7 +38,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     few, many = 0, SPECS
     listed: Sequence[int] = range(1, of_day(metafunc.config, SPECS, DAY) + 1)
     if metafunc.function is test_random_change_feed:
-        many, listed = FEEDS, [seed for seed in range(1, 400) if seed % 8 not in {2, 6, 7}]
+        many, listed = FEEDS, CHANGES
     elif metafunc.function is test_random_types:
         many, listed = TYPED, range(1, TYPED_OF_DAY + 1)
     elif metafunc.function is test_random_combination:

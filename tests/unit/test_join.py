@@ -16,7 +16,6 @@ from scdgen.model.graph import steps
 from scdgen.model.resolved import from_json, to_json
 from scdgen.run.runner import Runner
 from scdgen.run.stream import build_micro_batch
-from tests.support.reference import Meaning, Period, RefusedError, join_histories, replace_histories
 
 WIDE = """
 target: crm.wide
@@ -283,18 +282,3 @@ def test_no_source_replaces_the_tables() -> None:
 def test_join_is_not_a_stream() -> None:
     with pytest.raises(UsageError, match="inline: a join cannot be read as a stream; name a table or a path in the"):
         build_micro_batch([load_spec_text(WIDE)], Runner, "x")
-
-
-def test_reference_of_a_join() -> None:
-    """Two tables by hand: the key exists where the first has a version."""
-    first = {(1,): [Period(2, 6, {"a": "x"}), Period(8, None, {"a": "y"})]}
-    second = {(1,): [Period(1, 3, {"b": 1}), Period(5, None, {"b": 2})], (2,): [Period(1, None, {"b": 3})]}
-    rows = join_histories([first, second])
-    assert [(row.at, row.until, row.values["a"], row.values["b"]) for row in rows] == [
-        (2, 3, "x", 1), (3, 5, "x", None), (5, 6, "x", 2), (8, None, "y", 2),
-    ]  # fmt: skip
-    assert join_histories([first, second], since=9) == []
-    assert len(join_histories([first, second], since=8)) == 4
-    second[(1,)].append(Period(9, None, {"b": 4}))
-    with pytest.raises(RefusedError, match="conflict"):
-        replace_histories({}, join_histories([first, second]), Meaning(["a", "b"]))

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from scdgen.model.reference import options
-from tests.spark.test_partial_rows import CHANGES
 from tests.support.random_specs import make_case, make_cdc_case, make_combined_case
+from tests.unit.test_duck_random import CHANGES
 
 SPECS, AT_LEAST = 100, 5
 PAIRED = 2000  # the seeds that a day plays on DuckDB
@@ -19,19 +19,19 @@ PAIRED = 2000  # the seeds that a day plays on DuckDB
 ELSEWHERE = {
     "stream": "tests/spark/test_stream.py",
     "sources": "tests/spark/test_sources.py",
-    "source.join": "tests/spark/test_join.py",
-    "source.changed_since": "tests/spark/test_join.py",
-    "source.sets": "tests/spark/test_partial_rows.py",
-    "source.truncate_when": "tests/spark/test_partial_rows.py",
-    "expectations": "tests/spark/test_partial_rows.py",
-    "quarantine": "tests/spark/test_partial_rows.py",
+    "source.join": "tests/unit/test_parents.py",
+    "source.changed_since": "tests/unit/test_parents.py",
+    "source.sets": "tests/unit/test_duck_random.py",
+    "source.truncate_when": "tests/unit/test_duck_random.py",
+    "expectations": "tests/unit/test_duck_random.py",
+    "quarantine": "tests/unit/test_duck_random.py",
     "snapshot.each": "tests/unit/test_dates.py",
     "source.schema": "tests/spark/test_source_files.py",
     "table.time_zone": "tests/spark/test_environment.py",
     "table.create_schema": "tests/unit/test_table_options.py",
     "table.primary_key": "tests/unit/test_table_options.py",
     "lookups": "tests/spark/test_lookups.py",
-    "members": "tests/spark/test_members.py",
+    "members": "tests/unit/test_duck_random.py",
     "audit": "tests/unit/test_duck_random.py",
     "history.recorded": "tests/unit/test_duck_random.py",
 }
