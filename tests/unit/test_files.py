@@ -89,22 +89,6 @@ def test_what_is_one_source_though_it_has_a_star() -> None:
     assert [str(file) for file in find("a*.csv").local] == ["a*.csv"]
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "says"),
-    [
-        ("a.csv", gzip.compress(b"id\n", mtime=0), "a.csv: is a gzip file; give it the ending .gz"),
-        ("a.csv.gz", b"id\n1\n", "a.csv.gz: is not a gzip file; take the ending .gz away"),
-        ("a.json", b"PAR1....PAR1", "a.json: is a Parquet file; give it the ending .parquet"),
-        ("a.parquet", b"", "a.parquet: is not a Parquet file; give it the ending of its format"),
-    ],
-)
-def test_file_of_another_format_is_refused(name: str, data: bytes, says: str) -> None:
-    write(name, data)
-    with pytest.raises(DataError) as caught:
-        find(name)
-    assert str(caught.value) == says
-
-
 def test_text_beside_data_is_no_data() -> None:
     write("d/a.csv", "id\n")
     write("d/README.txt", "About these rows\n")

@@ -10,7 +10,6 @@ import pytest
 from scdgen import DataError, Spec, SpecError, load_spec_text
 from scdgen.cli.graph import format_graph
 from scdgen.cli.run import run_steps, summarize
-from scdgen.errors import UsageError
 from scdgen.model.bind import bind_each
 from scdgen.model.graph import steps
 from tests.unit.test_cli import run
@@ -221,40 +220,3 @@ def test_params_are_bound_where_declared() -> None:
     both = [with_param("crm.p", since="date"), with_param("crm.q", since="date", until="date"), A]
     given = {"since": "2024-01-01", "until": "2024-02-01"}
     assert bind_each(both, given) == {"crm.p": {"since": "2024-01-01"}, "crm.q": given, "crm.a": {}}
-    with pytest.raises(UsageError) as refused:
-        bind_each(both, {**given, "sinse": "2024-01-01"})
-    assert str(refused.value) == ("--param sinse: none of the specs has this param; did you mean 'since'?")
-    with pytest.raises(UsageError) as refused:
-        bind_each(both[:1], {"sinse": "2024-01-01"})
-    assert str(refused.value) == ("crm_p.yml: no param 'sinse'; did you mean 'since'?")
-
-
-@pytest.mark.parametrize("command", ["run", "plan"])
-def test_wrong_usage_is_reported_before_spark_starts(
-    command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def started(*_: object) -> None:
-        raise AssertionError("Spark was started")
-
-    monkeypatch.setattr("scdgen.engine.session.local_session", started)
-    used = "{table: raw.u, effective_at: at, where: 'at > :since AND at < :until'}"
-    declared = "params: {since: timestamp, until: timestamp}\n"
-    for name in ("p", "q"):
-        (tmp_path / f"{name}.yml").write_text(text(f"crm.{name}", used, declared))
-    status, out, err = run(capsys, command, tmp_path, "--param", "until=2024-01-01")
-    assert (status, out) == (2, "")
-    assert err == "".join(
-        f"{tmp_path}/{name}.yml: the param 'since' (TIMESTAMP) has no value; pass --param since=...\n" for name in "pq"
-    )
-    status, out, err = run(capsys, command, tmp_path / "p.yml")
-    assert status == 2 and err.count("has no value") == 2
-    status, out, err = run(capsys, command, tmp_path, "--source", "rows.csv")
-    assert (status, out) == (2, "")
-    assert err == (
-        "--source rows.csv: takes the place of one spec's source, and 2 specs are given; "
-        "give one spec, or name the files in the specs\n"
-    )
-    (tmp_path / "p.yml").write_text(text("crm.p", table("crm.q")))
-    (tmp_path / "q.yml").write_text(text("crm.q", table("crm.p")))
-    if command == "run":
-        assert run(capsys, command, tmp_path)[2].count("in a circle") == 1

@@ -11,7 +11,6 @@ from scdgen import SpecError, load_spec, load_spec_text, render
 from scdgen.cli.options import load_specs
 from scdgen.compile.lineage import lineage
 from scdgen.errors import UsageError
-from scdgen.model.bind import bind
 from scdgen.model.graph import steps
 from scdgen.model.resolved import from_json, to_json
 from scdgen.run.runner import Runner
@@ -270,13 +269,6 @@ def test_spans_meet_expectations() -> None:
     )
     assert "    FROM spans\n        INNER JOIN c\n" in scripts.rejects, "the rows are those of the MERGE"
     assert "STRUCT(id, name, city, _scd_at)" in scripts.rejects and "SCDGEN_EXPECTATION" not in scripts.rejects
-
-
-def test_no_source_replaces_the_tables() -> None:
-    with pytest.raises(
-        UsageError, match=r"inline: source\.join reads its tables, which no other source replaces; leave"
-    ):
-        bind(load_spec_text(WIDE), "view", {})
 
 
 def test_join_is_not_a_stream() -> None:
