@@ -1,17 +1,11 @@
-"""The commands that need Spark. One day of work runs as separate processes, which find the tables by name;
-the others run in this process on the session of the tests, because starting Spark is slow."""
+"""One day of work with the commands that need Spark, as separate processes, which find the tables by name."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
-
-from tests.conftest import Called
 
 SPEC = """target: main.crm.customer
 description: Customers
@@ -30,27 +24,15 @@ ROWS = """no,name,age,at,lsn,op
 """
 
 
-@pytest.fixture
-def here(called: Called, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Called:
-    monkeypatch.chdir(folder)
-    return called
-
-
-def scdgen(folder: Path, *args: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def scdgen(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "scdgen", *args]
-    given = {**os.environ, **(env or {})}
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=given, check=False)
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Path:  # after the session's own Spark
-    folder = tmp_path_factory.mktemp("commands")
+def test_day_of_work_in_separate_processes(tmp_path: Path) -> None:
+    folder = tmp_path
     (folder / "customer.yml").write_text(SPEC)
     (folder / "rows.csv").write_text(ROWS)
-    return folder
-
-
-def test_day_of_work_in_separate_processes(folder: Path) -> None:
     planned = scdgen(folder, "plan", "customer.yml", "--source", "rows.csv")
     assert (planned.returncode, planned.stderr) == (0, "")
     first = planned.stdout.splitlines()[0]
@@ -83,23 +65,3 @@ def test_day_of_work_in_separate_processes(folder: Path) -> None:
         "0002,Bob,5,2024-04-01 00:00:00,,true\n"
         "0003,Cid,7,2024-01-01 00:00:00,2024-03-01 00:00:00,false\n"
     )
-
-
-def test_show_and_check_a_table(here: Called, folder: Path) -> None:
-    spec = SPEC.replace("main.crm.customer", "main.crm.checked") + (
-        "checks:\n  - {name: no_children, query: 'SELECT * FROM main.crm.checked WHERE age < 18'}\n"
-    )
-    (folder / "checked.yml").write_text(spec)
-    assert here("run", "checked.yml", "--source", "rows.csv")[0] == 0
-    status, out, _ = here("check", "checked.yml")
-    assert status == 1
-    assert 'main.crm.checked  no_children       1 failure  {"no": "0003"' in out
-    assert "main.crm.checked  no_overlap        ok\n" in out
-    status, out, _ = here("show", "checked.yml", "--key", "no=0002", "--as-of", "2024-02-01", "--format", "json")
-    assert json.loads(out) == {
-        "no": "0002", "name": "", "age": None, "valid_from": "2024-01-01 00:00:00", "valid_to": None,
-        "is_current": True,
-    }  # fmt: skip
-    assert here("show", "checked.yml", "--key", "no=0003", "--current")[1] == "no rows\n"
-    status, out, err = here("show", "checked.yml", "--limit", "2")
-    assert len(out.splitlines()) == 4 and "more than 2 rows" in err

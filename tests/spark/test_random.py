@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FEW = (5, 2, 6, 3, 7)
 # Of make_combined_case: with the cases of test_cases.py, they take every branch of the templates.
 COMBINATIONS = (
-    6, 7, 18, 26, 35, 58, 95, 114, 130, 131, 151, 156, 175, 191, 192, 193, 218, 260, 267, 301, 305, 358, 387,
+    6, 7, 18, 26, 35, 50, 58, 95, 114, 130, 131, 151, 156, 175, 191, 192, 193, 218, 260, 267, 282, 301, 305, 358, 387,
 )  # fmt: skip
 TAKEN_BACK = (218, 338, 394, 546)
 
