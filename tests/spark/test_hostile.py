@@ -51,14 +51,9 @@ def test_hostile_values_stay_values(spark: SparkSession) -> None:
 
 
 FILES = [
-    "x'; DROP TABLE t; --.csv",
-    "a`b.csv",
-    "{{ 7 * 7 }} ${x}.csv",
-    "\u202e.csv",
-    "a\\'b.csv",
-    "per%20cent.csv",
+    "x'; DROP TABLE t; --.csv", "a`b.csv", "{{ 7 * 7 }} ${x}.csv", "\u202e.csv", "a\\'b.csv", "per%20cent.csv",
     "[a]{b}*.csv",
-]
+]  # fmt: skip
 
 
 @pytest.mark.nightly

@@ -24,15 +24,9 @@ MEANINGS = {option.place: option.meaning for option in options()}
 # Options set by a value instead of a mapping.
 SHORT = {"columns.*": "columns.*.type", "params.*": "params.*.type"}
 PAIRS = {
-    "source.options",
-    "table.properties",
-    "stream.options",
-    "lookups.*.keys",
-    "lookups.*.columns",
-    "source.join.*.keys",
-    "members.unknown",
-    "members.inferred.keys",
-}
+    "source.options", "table.properties", "stream.options", "lookups.*.keys", "lookups.*.columns",
+    "source.join.*.keys", "members.unknown", "members.inferred.keys",
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

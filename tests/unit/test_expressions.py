@@ -71,15 +71,9 @@ def test_comparison_sees(answer: Any, value: Any, same: bool) -> None:
 
 
 TYPES = {
-    "n": "int",
-    "f": "float",
-    "s": "text",
-    "t": "timestamp",
-    "d": "date",
-    "b": "boolean",
-    "a": "array<int>",
+    "n": "int", "f": "float", "s": "text", "t": "timestamp", "d": "date", "b": "boolean", "a": "array<int>",
     "st": "struct<f: int>",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

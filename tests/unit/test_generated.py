@@ -75,15 +75,8 @@ def test_simple_spec_has_no_unused_steps() -> None:
         "columns: {id: int, name: string}\nconflicts: any\n"
     )).merge  # fmt: skip
     for word in (
-        "runs AS",
-        "known AS",
-        "_scd_sequence",
-        "RANK() OVER",
-        "SHA2",
-        "ARRAY_CONTAINS",
-        "_scd_begins",
-        "COALESCE(op",
-    ):
+        "runs AS", "known AS", "_scd_sequence", "RANK() OVER", "SHA2", "ARRAY_CONTAINS", "_scd_begins", "COALESCE(op",
+    ):  # fmt: skip
         assert word not in simple, word
 
 

@@ -96,12 +96,8 @@ def test_unknown_values_are_null() -> None:
     began.result = RunResult.from_merge("crm.Customer", {}, None, False, version=3, created=False)
     row = began.as_row()
     assert (row["inserted"], row["files_added"], row["version"], row["rows_in"], row["late"]) == (
-        0,
-        0,
-        None,
-        None,
-        None,
-    )
+        0, 0, None, None, None,
+    )  # fmt: skip
     commit = Commit(4, began.started_at, "MERGE", refreshed=2, files_added=5, files_removed=1)
     counts = {"num_inserted_rows": 1, "num_updated_rows": 3, "num_deleted_rows": 0}
     began.result = RunResult.from_merge("crm.Customer", counts, commit, False, version=9, created=False, rows_in=7)

@@ -88,45 +88,17 @@ KINDS = list(kinds_of_facts())  # with those of the pages of show and diff
 CONTEXTS: dict[str, type[Facts]] = {kind.template: kind for kind in KINDS}
 # Types of macro parameters by name, in every file.
 PARAMETERS: dict[str, Any] = {
-    "head": Head,
-    "session": Session,
-    "rows": Rows,
-    "environment": Environment,
-    "read": Read,
-    "checks": Checks,
-    "shape": PlanShape,
-    "batch": OneRow,
-    "field": Field,
-    "cast": SourceCast,
-    "changes": Scd2Changes,
-    "merge": Scd2Merge,
-    "extract": Scd2Snapshot,
-    "version": queries.TableVersion,
-    "times": Times,
-    "page": Page,
-    "ending": Ending,
-    "recorded": Recorded,
-    "reached": Reached,
-    "state": State,
-    "rewind": RewindSteps,
-}
+    "head": Head, "session": Session, "rows": Rows, "environment": Environment, "read": Read, "checks": Checks,
+    "shape": PlanShape, "batch": OneRow, "field": Field, "cast": SourceCast, "changes": Scd2Changes,
+    "merge": Scd2Merge, "extract": Scd2Snapshot, "version": queries.TableVersion, "times": Times, "page": Page,
+    "ending": Ending, "recorded": Recorded, "reached": Reached, "state": State, "rewind": RewindSteps,
+}  # fmt: skip
 MACRO_FILES = {
-    "_check_steps.sql.j2",
-    "_checks.sql.j2",
-    "_macros.sql.j2",
-    "_plan.sql.j2",
-    "scd1/_order.sql.j2",
-    "scd2/_recorded.sql.j2",
-    "scd2/join/_read.sql.j2",
-    "scd2/join/boundaries.sql.j2",
-    "scd2/join/changed.sql.j2",
-    "scd2/join/chosen.sql.j2",
-    "scd2/join/periods.sql.j2",
-    "scd2/join/spans.sql.j2",
-    "scd2/join/steps.sql.j2",
-    "scd2/join/tables.sql.j2",
-    "scd2/join/times.sql.j2",
-}
+    "_check_steps.sql.j2", "_checks.sql.j2", "_macros.sql.j2", "_plan.sql.j2", "scd1/_order.sql.j2",
+    "scd2/_recorded.sql.j2", "scd2/join/_read.sql.j2", "scd2/join/boundaries.sql.j2", "scd2/join/changed.sql.j2",
+    "scd2/join/chosen.sql.j2", "scd2/join/periods.sql.j2", "scd2/join/spans.sql.j2", "scd2/join/steps.sql.j2",
+    "scd2/join/tables.sql.j2", "scd2/join/times.sql.j2",
+}  # fmt: skip
 SAME_TYPE = {"list", "rejectattr", "selectattr"}  # filters that return elements of their input
 Kinds = dict[str, Any]
 

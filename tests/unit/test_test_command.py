@@ -347,14 +347,9 @@ def test_examples_have_every_pattern_and_feed() -> None:
 @pytest.mark.verify
 def test_drafts_pass_and_have_a_table(tmp_path: Path) -> None:
     names = [
-        "airports",
-        "customer_profile",
-        "dim_design",
-        "first_contact",
-        "orders",
-        "product_price",
+        "airports", "customer_profile", "dim_design", "first_contact", "orders", "product_price",
         "visitor/visitor_lookup",
-    ]
+    ]  # fmt: skip
     for path in (ROOT / "specs" / f"{name}.yml" for name in names):
         file = tmp_path / f"{path.stem}.test.yml"
         file.write_text(draft_cases(load_spec(path), file, None))

@@ -16,17 +16,10 @@ from scdgen.url import Url
 SPEC = "target: crm.t\npattern: scd1\nsource: {table: c.d}\nkeys: [id]\ncolumns: {id: int}\n"
 # Forms of --remote with a token, right and a little wrong.
 REMOTE = [
-    "sc://h:1;token=S3cretT0ken",
-    "sc://h:1/path;token=S3cretT0ken",
-    "sc://h:1/;use_ssl=true;token=S3cretT0ken",
-    "SC://h:1/;token=S3cretT0ken",
-    "https://h/?token=S3cretT0ken",
-    "https://user:S3cretT0ken@h/",
-    "sc://S3cretT0ken@h:1",
-    "h:1/;token=S3cretT0ken",
-    "user:S3cretT0ken@h",
-    "sc:/h:1/;token=S3cretT0ken",
-]
+    "sc://h:1;token=S3cretT0ken", "sc://h:1/path;token=S3cretT0ken", "sc://h:1/;use_ssl=true;token=S3cretT0ken",
+    "SC://h:1/;token=S3cretT0ken", "https://h/?token=S3cretT0ken", "https://user:S3cretT0ken@h/",
+    "sc://S3cretT0ken@h:1", "h:1/;token=S3cretT0ken", "user:S3cretT0ken@h", "sc:/h:1/;token=S3cretT0ken",
+]  # fmt: skip
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
