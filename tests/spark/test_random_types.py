@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import by_tier, seeds
 from tests.support.random_batches import SparkSide, play
-from tests.support.random_types import KINDS, make_typed_case
+from tests.support.random_types import make_typed_case
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,9 +25,3 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def test_random_types(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     side = SparkSide(spark)
     side.drop(play(side, make_typed_case(seed, f"typed.t{seed}", str(tmp_path)), batches=2))
-
-
-@pytest.mark.nightly
-def test_each_type_is_drawn() -> None:
-    drawn = {kind.type for seed in SEEDS for kind in make_typed_case(seed, "r.t", "x").drawn.values()}
-    assert drawn == {kind.type for kind in KINDS}

@@ -8,18 +8,20 @@ To run one again: pytest tests/unit/test_duck_random.py --seed N --specs 1.
 
 from __future__ import annotations
 
+import datetime as dt
+import random
 from collections.abc import Iterator, Sequence
 
 import pytest
 
+from scdgen import Spec, load_spec_text
 from scdgen.duck.database import Database
 from scdgen.duck.known import UnknownError
 from tests.conftest import by_tier, of_day, seeds, tier_of
 from tests.support.random_batches import DuckSide, Plans, play
-from tests.support.random_scd0 import SCD0_SOURCE, scd0_batches, scd0_spec
 from tests.support.random_specs import make_case, make_cdc_case, make_combined_case, make_recorded_case
 from tests.support.random_types import KINDS, NAMES, find_order, make_typed_case
-from tests.support.reference import Key, Meaning, Values, keep_first
+from tests.support.reference import Change, Key, Meaning, Values, keep_first
 
 # The combinations of `make test`; what is played up to `make verify`, and the seeds of a day.
 FEW = 3
@@ -61,6 +63,38 @@ def side() -> Iterator[DuckSide]:
 
 def test_random_spec(side: DuckSide, seed: int, plans: Plans) -> None:
     play(side, make_case(seed, f"random.t{seed}", "none"), plans=plans)
+
+
+SCD0_SOURCE = {"id": "int", "name": "string", "n": "int", "at": "timestamp", "lsn": "int", "gone": "boolean"}
+_START = dt.datetime(2024, 1, 1)
+
+
+def _batch_of(rng: random.Random) -> list[Change]:
+    rows = []
+    for lsn in rng.sample(range(100), rng.randint(1, 25)):
+        values = {"name": rng.choice(["a", "b", "", None]), "n": rng.choice([1, 2, None])}
+        at = _START + dt.timedelta(days=rng.randint(0, 3))
+        rows.append(Change((rng.randint(1, 12),), at, values, (lsn,), deleted=rng.random() < 0.2))
+    return rows
+
+
+def scd0_batches(feed: str) -> Iterator[list[Change]]:
+    """Three batches; those of an extract have no delete."""
+    rng = random.Random(feed)
+    for _ in range(3):
+        yield [c for c in _batch_of(rng) if feed == "changes" or not c.deleted] or [Change((1,), _START, {}, (1,))]
+
+
+def scd0_spec(feed: str) -> Spec:
+    """The spec of a feed, ``changes`` or ``snapshot``."""
+    deletes = ", delete_when: gone" if feed == "changes" else ""
+    return load_spec_text(f"""
+target: first.{feed}
+pattern: scd0
+source: {{table: nowhere, feed: {feed}, effective_at: at, sequence_by: lsn{deletes}}}
+keys: [id]
+columns: {{id: int, name: string, n: int}}
+""")
 
 
 @pytest.mark.parametrize("feed", ["changes", "snapshot"])

@@ -130,22 +130,6 @@ def run(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, str
     return int(stopped.value.code or 0), *capsys.readouterr()
 
 
-def test_generate_writes_and_checks_the_notebook(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    spec, out = ROOT / "specs/customer.yml", tmp_path / "generated"
-    run(capsys, "generate", spec, "--out", out)
-    place = out / load_spec(spec).folder
-    names = sorted(file.name for file in place.iterdir())
-    assert names == ["checks.sql", "create.sql", "merge.sql", "spec.json"]
-    given = ("generate", spec, "--out", out, "--format", "notebook")
-    status, diff, err = run(capsys, *given, "--check")
-    assert status == 1 and "+-- Databricks notebook source" in diff
-    assert err == f"1 generated file differs; run: scdgen generate {spec} --out {out} --format notebook\n"
-    assert run(capsys, *given) == (0, f"wrote {place / 'notebook.sql'}\n", "")
-    assert sorted(file.name for file in place.iterdir()) == sorted([*names, "notebook.sql"])
-    assert run(capsys, *given, "--check") == (0, "", "")
-    assert run(capsys, *given, "--diff") == (0, "", "")
-
-
 def test_generate_writes_the_plan_on_demand(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """A plan.sql that exists is updated without the option, like a notebook; a removed one stays away."""
     spec, out = ROOT / "specs/customer.yml", tmp_path / "generated"
