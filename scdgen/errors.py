@@ -263,18 +263,14 @@ def nearest_column(word: str, names: Iterable[str]) -> str:
     "; write 'Preferred-Value' between backquotes in an expression"
     """
     listed = list(names)
-    if odd := next((name for name in listed if _is_cut(name, word)), None):
+    # Without quotes, a name that is not one word is an expression of its words.
+    words = {name: re.findall(r"\w+", name.lower()) for name in listed}
+    if odd := next((name for name, parts in words.items() if len(parts) > 1 and word.lower() in parts), None):
         return f"; write '{odd}' between backquotes in an expression"
     other = next((name for name in listed if name != word and name.lower() == word.lower()), None)
     if other is None:
         return nearest(word, listed)
     return f"; it has '{other}', another name while spark.sql.caseSensitive is true; write it so, or set that to false"
-
-
-def _is_cut(name: str, word: str) -> bool:
-    """Whether a name is not one word, and this is a word of it: without quotes it is an expression of these words."""
-    words = re.findall(r"\w+", name.lower())
-    return len(words) > 1 and word.lower() in words
 
 
 def set_for_one_name(name: str) -> str | None:

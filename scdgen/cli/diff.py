@@ -47,7 +47,7 @@ def diff(
     if len(loaded) != 1:
         raise UsageError(f"diff compares one table, and {len(loaded)} specs are given; give one spec")
     (spec,) = loaded
-    wanted = DiffFilter(from_time, to_time, run_id, parse_keys(key), known_from, known_to)
+    wanted = DiffFilter(from_time, to_time, run_id, known_from, known_to, parse_keys(key))
     engine.compiler.render_query(wanted.query(spec))  # refuses invalid options before Spark starts
     with options.open_tables(loaded, engine) as read:
         found = read(spec, partial(read_diff, spec=spec, wanted=wanted, limit=limit))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from scdgen.compile.render import Compiler
 from scdgen.compile.statements import Script
 from scdgen.facts.base import Facts
-from scdgen.sql.tokens import tokens
+from scdgen.sql.tokens import put, tokens
 
 _PARAM = "_scd_param_"  # a local variable has no qualifier, so that a column would hide one with the name of the param
 
@@ -64,10 +64,9 @@ def _localize_name(name: str, params: Collection[str]) -> str:
 def _localize(text: str, params: Collection[str]) -> str:
     """Return a text with the local names of the params, which are named after ``session.``"""
     found = tokens(text) if params else []
-    pieces, at = [], 0
+    values = []
     for place, token in enumerate(found):
         before = [other.text.lower() for other in found[max(0, place - 3) : place]]
         if token.text in params and before[-2:] == ["session", "."] and before[:-2] != ["."]:  # no field of a struct
-            pieces += [text[at : found[place - 2].start], _PARAM, token.text]
-            at = token.end + 1
-    return "".join([*pieces, text[at:]])
+            values.append((found[place - 2].start, token.end + 1, f"{_PARAM}{token.text}"))
+    return put(text, values)

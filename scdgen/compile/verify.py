@@ -39,17 +39,12 @@ _LONG_CHAIN = 20  # operators
 # File -> the kinds of statements it may contain, and those that it must end with.
 ALLOWED: dict[str, tuple[tuple[type[exp.Expression], ...], tuple[type[exp.Expression], ...]]] = {
     "create.sql": ((*_SETTING, *_QUERY, exp.Create, exp.Merge), (exp.Create, exp.Merge)),
-    "infer.sql": ((*_SETTING, exp.Merge), (exp.Merge,)),
     "merge.sql": ((*_SETTING, exp.Create, exp.Merge), (exp.Merge,)),
     "plan.sql": ((*_SETTING, exp.Create, *_QUERY), _QUERY),
-    "checks.sql": (_QUERY, _QUERY),
-    "check_all.sql": (_QUERY, _QUERY),
-    "check_rows.sql": (_QUERY, _QUERY),
-    "checks.job.sql": (_QUERY, _QUERY),
-    "views.sql": ((*_QUERY, exp.Create), (exp.Create,)),
-    "lookups.sql": ((*_QUERY, exp.Create), (exp.Create,)),
+    **dict.fromkeys(("checks.sql", "check_all.sql", "check_rows.sql", "checks.job.sql"), (_QUERY, _QUERY)),
+    **dict.fromkeys(("views.sql", "lookups.sql"), ((*_QUERY, exp.Create), (exp.Create,))),
+    **dict.fromkeys(("infer.sql", "rewind.sql"), ((*_SETTING, exp.Merge), (exp.Merge,))),
     "rejects.sql": ((*_SETTING, *_QUERY, exp.Create, exp.Merge), (exp.Merge,)),
-    "rewind.sql": ((*_SETTING, exp.Merge), (exp.Merge,)),
     "evolve.sql": ((exp.Alter,), (exp.Alter,)),
 }
 

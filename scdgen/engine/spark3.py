@@ -10,7 +10,7 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from scdgen.errors import EngineError
 from scdgen.sql import text_literal
-from scdgen.sql.tokens import tokens
+from scdgen.sql.tokens import put, tokens
 from scdgen.sql.types import parse_type
 
 if TYPE_CHECKING:
@@ -99,16 +99,15 @@ class Substituting:
 
     def _put_in(self, text: str, found: Sequence[Token]) -> str:
         """Replace ``session.name``, and the names of scdgen's own variables, with literals."""
-        pieces, at = [], 0
+        values = []
         for place, token in enumerate(found):
             before = [other.text for other in found[max(0, place - 2) : place]]
             qualified = [word.lower() for word in before] == ["session", "."]
             known = token.token_type is TokenType.VAR and token.text in self._literals
-            if not known or not (qualified or (token.text.startswith("_scd_") and before[-1:] != ["."])):
-                continue
-            pieces += [text[at : found[place - 2].start if qualified else token.start], self._literals[token.text]]
-            at = token.end + 1
-        return "".join([*pieces, text[at:]])
+            if known and (qualified or (token.text.startswith("_scd_") and before[-1:] != ["."])):
+                start = found[place - 2].start if qualified else token.start
+                values.append((start, token.end + 1, self._literals[token.text]))
+        return put(text, values)
 
 
 _ARRAY = re.compile(r"ARRAY\s*<(.+)>", re.IGNORECASE | re.DOTALL)

@@ -17,7 +17,7 @@ from scdgen.facts.plan import CHANGES, ROW_CHANGES, VERSIONS
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import explain_vacuumed, find_versions
-from scdgen.run.results import DiffResult, DiffRow
+from scdgen.run.results import DiffResult, DiffRow, Sides
 from scdgen.run.versions import Given, Rows, Tables, list_given, require_forms, resolve_word, wrong_order
 from scdgen.stored.state import find_missing
 
@@ -27,26 +27,11 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d($| \d\d:\d\d)")  # texts that are in the ord
 
 
 @dataclass(frozen=True)
-class DiffFilter:
-    """Selects what to compare, two times or a run, and of which key."""
+class DiffFilter(Sides):
+    """Selects what to compare, and of which key."""
 
-    from_time: object = None
-    """The first time; ``None`` with a run."""
-    to_time: object = None
-    """The second time; ``None`` to compare with the open versions."""
-    run_id: str | None = None
-    """The id of the run to compare the table before and after; ``None`` with times."""
     keys: Mapping[str, object] = field(default_factory=dict)
     """Column -> value of the key; empty for all keys."""
-    known_from: object = None
-    """The first time of what the table held (``history.recorded``), instead of times or a run."""
-    known_to: object = None
-    """The second such time; ``None`` for what it holds now."""
-
-    @property
-    def by_version(self) -> bool:
-        """Whether versions are compared, and not the keys at two times."""
-        return self.run_id is not None or self.known_from is not None
 
     def query(
         self, spec: Spec, versions: tuple[TableVersion, TableVersion] = (_ANY, _ANY), unchanged: bool = False

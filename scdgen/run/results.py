@@ -114,8 +114,21 @@ class RunResult:
         }
 
 
+class _Compared:
+    """A row before and after a change."""
+
+    old: dict[str, Any] | None
+    new: dict[str, Any] | None
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The columns whose value changes; NaN equals NaN."""
+        both = ((name, self.old[name], value) for name, value in (self.new or {}).items() if self.old)
+        return tuple(name for name, was, now in both if not (was == now or (was != was and now != now)))
+
+
 @dataclass(frozen=True)
-class PlanRow:
+class PlanRow(_Compared):
     """A version (scd1: a row) that a run would write or remove."""
 
     action: str
@@ -132,17 +145,6 @@ class PlanRow:
     """The values to write; ``None`` if it is removed."""
     withdrawn: bool = False
     """Whether it had not begun, and the extract does not have it any more."""
-
-    @property
-    def changed(self) -> tuple[str, ...]:
-        """The columns whose value would change."""
-        return _changed(self.old or {}, self.new or {})
-
-
-def _changed(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, ...]:
-    both = ((name, old[name], value) for name, value in new.items() if old)
-    # NaN equals NaN.
-    return tuple(name for name, was, now in both if not (was == now or (was != was and now != now)))
 
 
 @dataclass(frozen=True)
@@ -195,7 +197,7 @@ class PlanResult(Sequence["Row"]):
 
 
 @dataclass(frozen=True)
-class DiffRow:
+class DiffRow(_Compared):
     """A key that differs between two times, or a version (scd1: a row) that a run changed; values as JSON has them."""
 
     change: str
@@ -210,15 +212,31 @@ class DiffRow:
     new: dict[str, Any] | None
     """The values after; ``None`` if it was removed."""
 
-    @property
-    def changed(self) -> tuple[str, ...]:
-        """The columns whose value changed."""
-        return _changed(self.old or {}, self.new or {})
-
 
 @dataclass(frozen=True)
-class DiffResult:
-    """The changes between two times, or by a run."""
+class Sides:
+    """What a diff compares: the table at two times, before and after a run, or what it held at two times."""
+
+    from_time: object = None
+    """The first time; ``None`` for a run, and with ``known_from``."""
+    to_time: object = None
+    """The second time; ``None`` for the open versions."""
+    run_id: str | None = None
+    """The id of the run; ``None`` with times."""
+    known_from: object = None
+    """The first time of what the table held (``history.recorded``); ``None`` if that is not compared."""
+    known_to: object = None
+    """The second such time; ``None`` for what it holds now."""
+
+    @property
+    def by_version(self) -> bool:
+        """Whether rows are versions (scd1: rows), which have their start, and not keys."""
+        return self.run_id is not None or self.known_from is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffResult(Sides):
+    """The changes between two times, as text, or by a run."""
 
     target: str
     """The name of the table."""
@@ -230,23 +248,8 @@ class DiffResult:
     """Change -> number of keys (between two times) or versions (by a run; scd1: rows), without a limit."""
     rows: tuple[DiffRow, ...]
     """The changes in the order of keys and starts, up to the limit."""
-    from_time: str | None = None
-    """The first time; ``None`` for a run."""
-    to_time: str | None = None
-    """The second time; ``None`` for the open versions, or for a run."""
-    known_from: str | None = None
-    """The first time of what the table held; ``None`` without ``history.recorded``, or if that is not compared."""
-    known_to: str | None = None
-    """The second such time; ``None`` for what it holds now."""
-    run_id: str | None = None
-    """The run; ``None`` between two times."""
     versions: tuple[int, int] | None = None
     """The Delta versions before and after the run; ``None`` between two times."""
-
-    @property
-    def by_version(self) -> bool:
-        """Whether rows are versions (scd1: rows), which have their start, and not keys."""
-        return self.run_id is not None or self.known_from is not None
 
     @property
     def is_cut(self) -> bool:

@@ -355,7 +355,7 @@ class Runner:
             UsageError: the arguments exclude each other, are invalid, or do not fit this spec.
             DataError, EngineError: the table, the key, the run or its versions do not exist, or the engine failed.
         """
-        wanted = DiffFilter(from_time, to_time, run_id, keys or {}, known_from, known_to)
+        wanted = DiffFilter(from_time, to_time, run_id, known_from, known_to, keys or {})
         return read_diff(SparkTables(self.spark, self.compiler), spec, wanted, limit)
 
     def check(self, spec: Spec, limit: int = 5) -> list[CheckResult]:

@@ -12,7 +12,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-from scdgen.sql.tokens import DEPTH, DIALECT, is_deep, stray_comma, tokens
+from scdgen.sql.tokens import DEPTH, DIALECT, is_deep, put, stray_comma, tokens
 from scdgen.sql.volatile import find_volatile
 
 # Not allowed in an expression over one row: would change the number of rows, or the kind of statement.
@@ -339,11 +339,7 @@ def _whole(column: exp.Expression) -> exp.Expression:
 
 def _path(column: exp.Expression) -> tuple[str, ...]:
     """Return the names of a column and of the fields that are read of it."""
-    fields, node = [], _whole(column)
-    while isinstance(node, exp.Dot):
-        fields.append(node.expression.name)
-        node = node.this
-    return (*(part.name for part in column.parts), *reversed(fields))  # type: ignore[attr-defined]
+    return tuple(part.name for part in _whole(column).parts)  # type: ignore[attr-defined]
 
 
 def _is_tested_for_null(column: exp.Expression) -> bool:
@@ -441,14 +437,13 @@ def _fragment(text: str, tree: exp.Expression, bare: str | None = None, loose: b
 def _bind_params(text: str) -> tuple[str, set[str]]:
     """Replace :name by the session variable; ``a:b`` is a path into a JSON column and stays."""
     found = tokens(text)
-    out, last, names = [], 0, set()
+    values, names = [], set()
     for before, token, after in zip([None, *found], found, [*found[1:], None], strict=False):
         opens = before is None or before.token_type not in _OPERAND_ENDS or before.end + 1 < token.start
         if token.token_type is TokenType.COLON and opens and after and after.start == token.end + 1:
-            out.append(text[last : token.start] + variable(after.text))
+            values.append((token.start, after.end + 1, variable(after.text)))
             names.add(after.text)
-            last = after.end + 1
-    return "".join([*out, text[last:]]), names
+    return put(text, values), names
 
 
 def variable(name: str) -> str:

@@ -108,12 +108,8 @@ def is_wrapped(text: str) -> bool:
     """
     if not (text.startswith("(") and text.endswith(")")):
         return False
-    depth = 0
-    for token in tokens(text):
-        depth += _DEPTH.get(token.token_type, 0)
-        if depth == 0:
-            return token.end + 1 == len(text)
-    return False
+    depths = [*accumulate(_DEPTH.get(token.token_type, 0) for token in tokens(text))]
+    return 0 not in depths[:-1] and depths[-1] == 0
 
 
 def _with_text(parts: Iterable[str]) -> list[str]:
@@ -173,7 +169,7 @@ def with_table(text: str, table: tuple[str, ...], name: str) -> str:
     wanted = [part.lower() for part in table]
     found = [node.parts for node in sqlglot.parse_one(text, dialect=DIALECT).find_all(exp.Table)]
     named = [parts for parts in found if [part.name.lower() for part in parts] == wanted]
-    return _put(text, ((parts[0].meta["start"], parts[-1].meta["end"] + 1) for parts in named), name)
+    return put(text, ((parts[0].meta["start"], parts[-1].meta["end"] + 1, name) for parts in named))
 
 
 def with_column(text: str, column: str, value: str) -> str:
@@ -184,7 +180,7 @@ def with_column(text: str, column: str, value: str) -> str:
     >>> with_column("lower(address.city)", "address", "t.address")
     'lower(t.address.city)'
     """
-    return _put(text, _mentions(text, column.lower()), value)
+    return put(text, ((start, end, value) for start, end in _mentions(text, column.lower())))
 
 
 def with_alias(text: str, alias: str) -> str:
@@ -201,7 +197,7 @@ def with_alias(text: str, alias: str) -> str:
     found = [node.parts for node in columns if not node.find_ancestor(exp.Query) and not _is_call(node)]
     firsts = (parts[0] for parts in found if len(parts) == 1 or parts[0].name.lower() != alias)
     starts = [first.meta["start"] for first in firsts]
-    return _put(text, ((start, start) for start in starts), f"{alias}.")
+    return put(text, ((start, start, f"{alias}.") for start in starts))
 
 
 # Functions without parentheses that sqlglot reads as columns.
@@ -221,7 +217,8 @@ def _mentions(text: str, column: str) -> list[tuple[int, int]]:
     return [(part.meta["start"], part.meta["end"] + 1) for part in found if part.name.lower() == column]
 
 
-def _put(text: str, spans: Iterable[tuple[int, int]], value: str) -> str:
-    for start, end in sorted(spans, reverse=True):
+def put(text: str, values: Iterable[tuple[int, int, str]]) -> str:
+    """Put each value (start, end, value) in the place of a part of a text."""
+    for start, end, value in sorted(values, reverse=True):
         text = text[:start] + value + text[end:]
     return text

@@ -29,8 +29,9 @@ def values(key: int, name: str | None, city: str | None, **more: Any) -> dict[st
 
 
 OF_TIMES = DiffResult(
-    "crm.customer", ("id",), ("id", "name", "city"), {"new": 1, "changed": 1, "deleted": 1, "returned": 0},
-    (
+    target="crm.customer", keys=("id",), columns=("id", "name", "city"),
+    counts={"new": 1, "changed": 1, "deleted": 1, "returned": 0},
+    rows=(
         DiffRow("changed", {"id": 1}, "2024-03-01 00:00:00", values(1, "Ann", "Oslo"), values(1, "Ann", None)),
         DiffRow("deleted", {"id": 2}, "2024-02-01 00:00:00", values(2, "Bob", ""), None),
         DiffRow("new", {"id": 10}, "2024-01-20 00:00:00", None, values(10, "Cid", "Oslo")),
@@ -39,9 +40,9 @@ OF_TIMES = DiffResult(
 )  # fmt: skip
 ENDS = {"valid_from": "2024-01-01 00:00:00", "is_current": True, "valid_to": None}
 OF_RUN = DiffResult(
-    "crm.customer", ("id",), ("id", "name", "city", "valid_from", "is_current", "valid_to"),
-    {"opened": 0, "closed": 1, "corrected": 0, "folded": 0},
-    (
+    target="crm.customer", keys=("id",), columns=("id", "name", "city", "valid_from", "is_current", "valid_to"),
+    counts={"opened": 0, "closed": 1, "corrected": 0, "folded": 0},
+    rows=(
         DiffRow(
             "closed", {"id": 1}, "2024-01-01 00:00:00", values(1, "Ann", "Oslo", **ENDS),
             values(1, "Ann", "Oslo", **ENDS | {"is_current": False, "valid_to": "2024-03-01 00:00:00"}),
