@@ -62,7 +62,10 @@ def lineage(spec: Spec) -> Lineage:
     given, seen = spec.source, _Names(spec)
     # 1. The columns of the spec: from an expression, or from the start of the version.
     columns = {name: seen.inputs(spec.column_source(name)) for name in spec.columns}
-    time = _time(spec, seen)
+    own = seen.inputs(given.effective_at) if given.effective_at else seen.times_of_join()
+    # A key that returns, or is missing, has the time of the snapshot.
+    taken = seen.inputs((spec.snapshot or Snapshot()).taken_at) if spec.reads_snapshot and spec.keeps_history else ()
+    time = _all([own, taken])
     for name in spec.derived:
         columns[name] = time
     made = [Made(name, of) for name, of in columns.items()]
@@ -110,14 +113,6 @@ def lineage(spec: Spec) -> Lineage:
     # 6. Where the rows come from.
     called = given.table or given.path or ("the join of the spec" if given.join else "the SELECT of the spec")
     return Lineage(called, tuple(made))
-
-
-def _time(spec: Spec, seen: _Names) -> tuple[Input, ...]:
-    """Return the inputs of the time of a version or row."""
-    own = seen.inputs(spec.source.effective_at) if spec.source.effective_at else seen.times_of_join()
-    # A key that returns, or is missing, has the time of the snapshot.
-    taken = seen.inputs((spec.snapshot or Snapshot()).taken_at) if spec.reads_snapshot and spec.keeps_history else ()
-    return _all([own, taken])
 
 
 def _over_facts(spec: Spec, fact: str | None, texts: Iterable[str | None]) -> tuple[Input, ...]:

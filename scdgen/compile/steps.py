@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from enum import Enum
 
@@ -67,19 +67,26 @@ def list_steps(
     steps: list[Step] = []
     spec, files, compiler = compiled.spec, compiled.files, compiled.compiler
     of_run = {*OF_RUN, *(sql.expression(spec.recorded.at).params if spec.recorded else ())}
-    scripts = (files.create, files.infer, files.merge, files.rejects)
-    if variables := tuple(_set_once(scripts, of_run - (set() if existing else {RECORDED_ORDER}), run_id)):
+    shared: dict[tuple[str, str], Statement] = {}  # each once: a file that is pasted sets its own
+
+    def own(script: Script) -> tuple[str, ...]:
+        return tuple(statement.text for statement in script.statements if not _is_of_run(statement, of_run))
+
+    for script in (files.create, files.infer, files.merge, files.rejects):
+        shared |= {(found.kind, found.name): found for found in script.statements if _is_of_run(found, of_run)}
+    of_table = (found for found in shared.values() if existing or found.name != RECORDED_ORDER)
+    if variables := tuple(_with_id(found, run_id, found.body) for found in of_table):
         steps.append(Step(Part.RUN, variables))
     if existing is None:
-        steps.append(Step(Part.TABLE, _own_texts(files.create, of_run)))
+        steps.append(Step(Part.TABLE, own(files.create)))
     else:
         # Add the columns first: a row that the spec requires has values for them.
         changes = evolve_script(spec, existing.additions, existing.adopt, compiler).texts
         added = map(compiler.render_query, required_rows(spec, existing.lacks))
         steps.append(Step(Part.TABLE, (*changes, *added)))
     if infer:
-        steps.append(Step(Part.MEMBERS, _own_texts(files.infer, of_run)))
-    *before, merge = _own_texts(files.merge, of_run)
+        steps.append(Step(Part.MEMBERS, own(files.infer)))
+    *before, merge = own(files.merge)
     steps.append(Step(Part.VARIABLES, tuple(before)))
     steps.append(Step(Part.PLAN))
     views = files.views.texts
@@ -89,7 +96,7 @@ def list_steps(
         steps.append(Step(Part.COUNTS, (compiler.render_query(query),)))
     # Write rejected rows before the MERGE, so that they are kept if it fails.
     if files.rejects.statements:
-        steps.append(Step(Part.REJECTS, _own_texts(files.rejects, of_run)))
+        steps.append(Step(Part.REJECTS, own(files.rejects)))
     steps.append(Step(Part.MERGE, (merge,)))
     if views and existing is not None and existing.additions:  # afterwards, because a failure drops the columns again
         steps.append(Step(Part.NEW_COLUMNS, views))
@@ -104,19 +111,6 @@ def list_own(script: Script, run_id: str | None = None) -> tuple[str, ...]:
 def _is_of_run(statement: Statement, names: Container[str]) -> bool:
     """Whether a statement declares or sets a variable that all files of a run share."""
     return (statement.declares or statement.sets) and statement.name in names
-
-
-def _own_texts(script: Script, of_run: Container[str]) -> tuple[str, ...]:
-    """Return the statements of a file without those that set the variables of the run."""
-    return tuple(statement.text for statement in script.statements if not _is_of_run(statement, of_run))
-
-
-def _set_once(scripts: Iterable[Script], names: Container[str], run_id: str | None) -> Iterator[str]:
-    """Yield the statements that set variables of the run, each once: a file that is pasted sets its own."""
-    listed = (statement for script in scripts for statement in script.statements if _is_of_run(statement, names))
-    found = {(statement.kind, statement.name): statement for statement in listed}
-    for statement in found.values():
-        yield _with_id(statement, run_id, statement.body)
 
 
 def _with_id(statement: Statement, run_id: str | None, text: str) -> str:

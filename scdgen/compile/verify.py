@@ -83,7 +83,9 @@ class _Gate:
         bare = {name.lower() for name, column in spec.columns.items() if column.from_ is None}
         of_rows = (read.columns for option, read in fragments if option.over in (Rows.SOURCE, Rows.JOINED))
         self.read = sorted(bare.union(*of_rows))
-        self.tables = {spec.target_parts: _TARGET, _source_parts(spec): SOURCE_VIEW, (SOURCE_VIEW,): SOURCE_VIEW}
+        read = spec.source
+        after_from = sql.split_name(read.table) if read.table is not None else (read.format or "", read.path or "")
+        self.tables = {spec.target_parts: _TARGET, after_from: SOURCE_VIEW, (SOURCE_VIEW,): SOURCE_VIEW}
         # Joined tables get a name of one part, and the columns that the spec reads of them.
         self.joined: dict[str, set[str]] = {}
         for parts, columns in _joined_columns(spec):
@@ -356,11 +358,3 @@ def _joined_columns(spec: Spec) -> Iterator[tuple[tuple[str, ...], set[str]]]:
         for read in of_source:
             columns |= {parts[1] for parts in read.names if parts[0] == alias.lower() and len(parts) > 1}
         yield sql.split_name(joined.table), columns
-
-
-def _source_parts(spec: Spec) -> tuple[str, ...]:
-    """Return the name of the source after FROM, in parts."""
-    source = spec.source
-    if source.table is not None:
-        return sql.split_name(source.table)
-    return (source.format or "", source.path or "")

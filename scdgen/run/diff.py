@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from scdgen import sql
 from scdgen.compile.queries import DiffRun, DiffTimes, TableVersion, require_recorded, type_keys
@@ -18,20 +18,18 @@ from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import explain_vacuumed, find_versions
 from scdgen.run.results import DiffResult, DiffRow, Sides
-from scdgen.run.versions import Given, Rows, Tables, list_given, require_forms, resolve_word, wrong_order
+from scdgen.run.versions import Filter, Rows, Tables, require_forms, wrong_order
 from scdgen.stored.state import find_missing
 
 _ANY = TableVersion(0)
-_TIMES = ("from_time", "to_time", "known_from", "known_to")  # of a DiffFilter, in the order of its given values
 _DAY = re.compile(r"\d{4}-\d\d-\d\d($| \d\d:\d\d)")  # texts that are in the order of the times
 
 
 @dataclass(frozen=True)
-class DiffFilter(Sides):
+class DiffFilter(Filter, Sides):
     """Selects what to compare, and of which key."""
 
-    keys: Mapping[str, object] = field(default_factory=dict)
-    """Column -> value of the key; empty for all keys."""
+    times: ClassVar = {"from_time": "--from", "to_time": "--to", "known_from": "--known-from", "known_to": "--known-to"}
 
     def query(
         self, spec: Spec, versions: tuple[TableVersion, TableVersion] = (_ANY, _ANY), unchanged: bool = False
@@ -82,13 +80,6 @@ class DiffFilter(Sides):
             raise UsageError("is missing; give the time to compare with, or a run with --run", option="--from")
         return knows
 
-    def list_given(self, spec: Spec) -> list[Given]:
-        """The given values, for :meth:`SparkTables.require_valid`."""
-        times, kind = (("--from", self.from_time), ("--to", self.to_time)), spec.history.type.upper()
-        known = (("--known-from", self.known_from), ("--known-to", self.known_to))
-        kinds = [*((name, time, kind) for name, time in times), *((name, time, "TIMESTAMP") for name, time in known)]
-        return list_given(spec, self.keys, kinds)
-
 
 def read_diff(tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0) -> DiffResult:
     """Read up to ``limit`` rows (0: all), and count all of them.
@@ -106,7 +97,7 @@ def read_diff(tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0) ->
     with tables.reading(spec) as spec:
         # Compute words such as `now` once, so that the two queries below compare the same times.
         values = tables.require_valid(given, ordered=(wanted.to_time, wanted.known_to) != (None, None))
-        wanted = _resolve_words(wanted, values[len(wanted.keys) :])
+        wanted = wanted.resolve(values)
         # Read the versions of a run under a guard, because VACUUM may have removed their files.
         if wanted.run_id is not None:
             versions = _find_versions(tables, spec, wanted.run_id)
@@ -120,7 +111,6 @@ def read_diff(tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0) ->
     names = (column.name for column in query.columns) if isinstance(query, DiffRun) else map(sql.quote, spec.columns)
     of_rows = VERSIONS if spec.keeps_history else CHANGES if spec.deleted else ROW_CHANGES
     words = of_rows if wanted.by_version else CHANGES
-    times = {name: getattr(wanted, name) for name in _TIMES}
     return DiffResult(
         target=spec.target,
         keys=tuple(spec.keys),
@@ -129,16 +119,8 @@ def read_diff(tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0) ->
         rows=tuple(_build_row(spec, row) for row in rows),
         run_id=wanted.run_id,
         versions=None if wanted.run_id is None else (versions[0].number, versions[1].number),
-        **{name: None if time is None else str(time) for name, time in times.items()},
+        **{name: str(time) for name in wanted.times if (time := getattr(wanted, name)) is not None},
     )
-
-
-def _resolve_words(wanted: DiffFilter, values: Sequence[str]) -> DiffFilter:
-    """Return the filter with ``values`` for its times that are words."""
-    given: dict[str, Any] = {name: time for name in _TIMES if (time := getattr(wanted, name)) is not None}
-    for name, value in zip(given, values, strict=True):
-        given[name] = resolve_word(given[name], value)
-    return replace(wanted, **given)
 
 
 def _find_versions(tables: Tables, spec: Spec, run_id: str) -> tuple[TableVersion, TableVersion]:

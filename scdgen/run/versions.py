@@ -7,10 +7,10 @@ FLOAT as DOUBLE. In the JSON, times, decimals and intervals become text as by a 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from scdgen import sql
 from scdgen.compile.queries import Show, require_recorded, type_keys
@@ -53,11 +53,40 @@ _JSON_TYPES = {"string", "boolean", "byte", "short", "integer", "long", "float",
 
 
 @dataclass(frozen=True)
-class VersionFilter:
-    """Selects the versions to show."""
+class Filter:
+    """Selects rows by key, and by the times of :attr:`times`."""
+
+    times: ClassVar[Mapping[str, str]]
+    """Field with a time -> its option."""
 
     keys: Mapping[str, object] = field(default_factory=dict)
     """Column -> value of the key; empty for all keys."""
+
+    def list_given(self, spec: Spec) -> list[Given]:
+        """The given values, for :meth:`SparkTables.require_valid`: those of the keys, then the times."""
+        given = [(f"--key {name}", str(value), spec.columns[name].type) for name, value in self.keys.items()]
+        for name, option in self.times.items():
+            if (time := getattr(self, name)) is not None:
+                given.append((option, str(time), "TIMESTAMP" if "known" in name else spec.history.type.upper()))
+        return given
+
+    def resolve(self: FilterT, values: Sequence[str]) -> FilterT:
+        """Return the filter with a time for a word such as ``yesterday``, by the values of :meth:`list_given`."""
+        names = [name for name in self.times if getattr(self, name) is not None]
+        found = zip(names, values[len(self.keys) :], strict=True)
+        words: Any = {name: time for name, time in found if str(getattr(self, name)).strip()[:1].isalpha()}
+        return replace(self, **words)
+
+
+FilterT = TypeVar("FilterT", bound=Filter)
+
+
+@dataclass(frozen=True)
+class VersionFilter(Filter):
+    """Selects the versions to show."""
+
+    times: ClassVar = {"as_of": "--as-of", "known_at": "--known-at"}
+
     as_of: object = None
     """The time at which a version is valid; ``None`` for any."""
     current: bool = False
@@ -89,18 +118,6 @@ class VersionFilter:
             read = replace(read, superseded=True, folds=False, place=place)
         require_forms(self.list_given(spec))
         return Show(read, typed, None if self.as_of is None else str(self.as_of), self.current, self.deleted)
-
-    def list_given(self, spec: Spec) -> list[Given]:
-        """The given values, for :meth:`SparkTables.require_valid`."""
-        times = (("--as-of", self.as_of, spec.history.type.upper()), ("--known-at", self.known_at, "TIMESTAMP"))
-        return list_given(spec, self.keys, times)
-
-    def resolve(self, values: Sequence[str]) -> VersionFilter:
-        """Return the filter with a time for a word such as ``yesterday``, by the values of :meth:`list_given`."""
-        of_times = iter(values[len(self.keys) :])
-        as_of = None if self.as_of is None else resolve_word(self.as_of, next(of_times))
-        known_at = None if self.known_at is None else resolve_word(self.known_at, next(of_times))
-        return replace(self, as_of=as_of, known_at=known_at)
 
 
 @dataclass(frozen=True)
@@ -207,21 +224,6 @@ class SparkRows:
     def count_by(self, column: str) -> Mapping[str, int]:
         """Count the rows per value of a column."""
         return {row[0]: int(row[1]) for row in self._frame.groupBy(column).count().collect()}
-
-
-def list_given(spec: Spec, keys: Mapping[str, object], times: Iterable[tuple[str, object, str]]) -> list[Given]:
-    """(option, text, type) of each key, and of the times (option, value, type) that are not ``None``."""
-    given = [(f"--key {name}", str(value), spec.columns[name].type) for name, value in keys.items()]
-    return given + [(option, str(time), kind) for option, time, kind in times if time is not None]
-
-
-def resolve_word(given: object, value: str) -> object:
-    """Return ``value``, the time that a word such as ``yesterday`` is cast to; other times stay as given.
-
-    >>> resolve_word("yesterday", "2024-01-01 00:00:00"), resolve_word("2024-05-01", "2024-05-01 00:00:00")
-    ('2024-01-01 00:00:00', '2024-05-01')
-    """
-    return value if str(given).strip()[:1].isalpha() else given
 
 
 def require_forms(given: Sequence[Given]) -> None:

@@ -349,12 +349,9 @@ class _Comparison:
                 continue
             was, now = _written(self.present[name].type), self.targets[name].type
             place = f"{self._place(name)}.type"
-            if option == "surrogate_key":
-                fix = "write the old type, or another name for the column"
-                yield Line(place, was, now, _OLD_TYPE, True, fix)
-                continue
-            if "<" in f"{was}{now}":
-                yield Line(place, was, now, _OLD_TYPE, True, "write the old type or name another target")
+            if option == "surrogate_key" or "<" in f"{was}{now}":
+                others = ", or another name for the column" if option == "surrogate_key" else " or name another target"
+                yield Line(place, was, now, _OLD_TYPE, True, f"write the old type{others}")
                 continue
             steps = [migrate.retype_column(name, was, now)]
             if option == "is_current" and spec.history.open_end != "last_run":  # its values differ too
