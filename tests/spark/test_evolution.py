@@ -128,18 +128,6 @@ ADOPT = "`scdgen run --adopt`"
 
 
 @pytest.mark.nightly
-def test_drift_is_refused(spark: SparkSession, runner: Runner) -> None:
-    """In a run and in a plan; tests/unit/test_stored_changes.py has the messages."""
-    runner.run(spec_of(), source=frame(spark, (1, "Ann", "Oslo", None, None, day(1))))
-    before = version(spark)
-    for act in (runner.run, runner.plan):
-        with pytest.raises(DataError, match=r"columns\.email: none -> STRING: stored rows have") as refused:
-            act(spec_of(MORE), source=frame(spark, (1, "Ann", "Rome", None, None, day(2))))
-        assert refused.value.rule == "drift"
-    assert version(spark) == before
-
-
-@pytest.mark.nightly
 def test_existing_table_is_adopted(spark: SparkSession, runner: Runner) -> None:
     spark.sql("CREATE SCHEMA IF NOT EXISTS evolve")
     spark.sql("CREATE TABLE evolve.dim (id INT, name VARCHAR(9), city STRING, valid_from TIMESTAMP, valid_to TIMESTAMP,"

@@ -66,29 +66,6 @@ def test_random_order_of_runs_gives_the_same_table(spark: SparkSession, order_se
     assert [row[:2] for row in found[0][0] if row[-1]] == [(90, None), (91, None)]
 
 
-@pytest.mark.nightly
-def test_counts_of_run_are_those_after_inference(spark: SparkSession) -> None:
-    text = """
-        target: members.counted
-        pattern: scd2
-        source: {table: nowhere, effective_at: at}
-        keys: [id]
-        columns: {id: int, name: string}
-        history: {type: bigint}
-        members:
-          inferred: {fact: members.counted_facts, keys: {id: id}, at: at, flag: guessed}
-    """
-    spark.sql("CREATE SCHEMA IF NOT EXISTS members")
-    spark.sql("DROP TABLE IF EXISTS members.counted")
-    facts = spark.createDataFrame([(1, 10), (2, 10)], "id int, at bigint")
-    facts.write.format("delta").mode("overwrite").saveAsTable("members.counted_facts")
-    source = spark.createDataFrame([(1, "a", 20), (3, "c", 20)], "id int, name string, at bigint")
-    spec = load_spec_text(text)
-    counts = Runner(spark).run(spec, source, infer=True, count=True).as_counts(spec)
-    assert (counts["inferred"], counts["inserted"], counts["updated"]) == (2, 1, 1)
-    assert (counts["versions"]["opened"], counts["versions"]["corrected"]) == (1, 1), "1 is completed, 3 is new"
-
-
 DIMENSION = """
 target: members.customer
 pattern: scd2

@@ -249,21 +249,6 @@ def test_struct_fields_of_files_are_matched_by_name(spark: Any, here: Called, tm
 
 
 @pytest.mark.nightly
-def test_bad_value_is_refused_without_ansi_mode(spark: Any, here: Called) -> None:
-    write("age.csv", BAD)
-    spark.conf.set("spark.sql.ansi.enabled", "false")
-    try:
-        assert here("run", "people.yml", "--source", "age.csv") == (1, "", SAYS)
-        assert spark.conf.get("spark.sql.ansi.enabled") == "false"
-    finally:
-        spark.conf.unset("spark.sql.ansi.enabled")
-    before = spark.conf.get("spark.sql.ansi.enabled")
-    assert here("run", "people.yml", "--source", "age.csv") == (1, "", SAYS)
-    assert spark.conf.get("spark.sql.ansi.enabled") == before, "an unset setting stays unset"
-    assert not spark.catalog.tableExists("files.people")
-
-
-@pytest.mark.nightly
 def test_compared_columns_are_typed(spark: Any, here: Called) -> None:
     """9 < 10 in every file of a folder, flags are booleans, and '007' and 'Y' stay text."""
     write("people.yml", PEOPLE.replace("lsn: bigint}", "no: string}").replace(

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from scdgen import DataError, Runner, load_spec, load_spec_text
+from scdgen import Runner, load_spec_text
 from scdgen.cli.output import describe_batch
-from scdgen.errors import UsageError
 from scdgen.run.stream import BatchResult, open_stream
-from tests.conftest import ROOT, Called, rows_of
+from tests.conftest import Called, rows_of
 
 
 def test_repeated_batch_is_skipped(spark: Any) -> None:
@@ -90,19 +89,6 @@ def test_a_run_uses_the_session_of_its_source(spark: Any) -> None:
     assert (result.inserted, result.run_id) == (1, "mine")
     assert [row.run for row in spark.table("web.other_runs").collect()] == ["mine"]
     assert Runner(spark).run_once(spec, other.sql("SELECT 2 AS id"), {}, "app", 1).inserted == 1
-
-
-@pytest.mark.nightly
-def test_runner_refuses_specs_with_different_sources(spark: Any) -> None:
-    given = [load_spec(ROOT / f"specs/visitor/{name}.yml") for name in ("first_dates", "user_mapping")]
-    other = load_spec_text(
-        "target: web.other\npattern: scd1\nsource: {table: web.clicks}\nkeys: [id]\ncolumns: {id: int}\n"
-    )
-    rows = spark.readStream.format("rate").load()
-    with pytest.raises(UsageError, match=r"reads web\.clicks, and .* reads web\.page_views; one stream has one source"):
-        Runner(spark).stream([*given, other], rows, "cp")
-    with pytest.raises(DataError, match="id is NULL"):
-        Runner(spark).run(other, source=spark.sql("SELECT CAST(NULL AS INT) AS id"))
 
 
 @pytest.mark.nightly
