@@ -11,13 +11,13 @@ import pytest
 
 from scdgen import Spec, SpecError, load_spec, render
 from scdgen.cli.explain import as_markdown, as_text, describe_merge, settings
-from scdgen.cli.main import main
 from scdgen.cli.options import find_specs
 from scdgen.compile.lineage import lineage
 from scdgen.compile.statements import cut
 from scdgen.model.reference import options
 from tests.conftest import ROOT
 from tests.support.spec_variations import BASES, KINDS, VARIATIONS, Document, changed, load, text_of
+from tests.unit.test_cli import run
 
 SPECS = find_specs([ROOT / "specs"])
 MEANINGS = {option.place: option.meaning for option in options()}
@@ -184,13 +184,6 @@ def test_steps_of_custom_template(tmp_path: Path, capsys: pytest.CaptureFixture[
         "AND CASE WHEN t.`name` IS NULL THEN FALSE ELSE TRUE END AND s._scd_at >= t.updated_at THEN DELETE"
         in " ".join(out.split())
     )
-
-
-def run(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int | str | None, str, str]:
-    with pytest.raises(SystemExit) as stopped:
-        main(list(map(str, args)))
-    printed = capsys.readouterr()
-    return stopped.value.code, printed.out, printed.err
 
 
 def test_output_is_the_expected_file(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,12 +9,12 @@ import pytest
 
 from scdgen import Spec, SpecError, load_spec, load_spec_text, render
 from scdgen.cli.generate import render_notebook
-from scdgen.cli.main import main
 from scdgen.cli.options import find_specs
 from scdgen.compile.compile import render_statements
 from scdgen.compile.render import Compiler
 from scdgen.compile.statements import Script, cut
 from tests.conftest import ROOT
+from tests.unit.test_cli import run
 
 pytestmark = pytest.mark.verify
 
@@ -122,12 +122,6 @@ def test_description_cannot_end_its_cell() -> None:
     spec = load_spec_text(SPEC + 'description: "-- COMMAND ---------- a `b` # c <i>d</i>"\n')
     holds(spec)
     assert "``-- COMMAND ---------- a `b` # c <i>d</i>``" in read(made(spec))[0][0]
-
-
-def run(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stopped:
-        main([str(arg) for arg in args])
-    return int(stopped.value.code or 0), *capsys.readouterr()
 
 
 def test_generate_writes_the_plan_on_demand(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from scdgen import Spec, load_spec, load_spec_text, render
-from scdgen.cli.main import main
 from scdgen.cli.options import find_specs
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import cut
 from tests.conftest import ROOT
 from tests.support.spec_variations import COMBINED, combined, load
+from tests.unit.test_cli import run
 
 SPECS = find_specs([ROOT / "specs"])
 DECLARE = re.compile(r"^DECLARE OR REPLACE VARIABLE (\w+) (.*)$", re.MULTILINE)
@@ -79,12 +79,6 @@ def test_forms_that_a_custom_template_may_use() -> None:
         "MERGE INTO t USING s ON s.session.a = _scd_param_a;",
         "END;",
     ]
-
-
-def run(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stopped:
-        main([str(arg) for arg in args])
-    return int(stopped.value.code or 0), *capsys.readouterr()
 
 
 def test_generate_writes_and_checks_the_script(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

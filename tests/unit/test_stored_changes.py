@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from scdgen import Spec
-from scdgen.cli.main import main
 from scdgen.compile.render import Compiler
 from scdgen.model.resolved import from_json, to_json
 from scdgen.stored.migrate import Line
 from scdgen.stored.state import Stored, compare
 from tests.support.spec_variations import BASES, Document, changed, load, text_of
+from tests.unit.test_cli import run
 
 T = "crm.customer"
 KEEP = "statements that keep the stored rows"
@@ -236,13 +236,6 @@ def test_second_axis_begins_with_the_times_of_audit() -> None:
     (line,) = explained(audited, changed(audited, "history.recorded", True))
     value = "COALESCE(touched, loaded, current_timestamp())"
     assert f"    UPDATE {T} SET recorded_from = {value} WHERE recorded_from IS NULL;" in line.splitlines()
-
-
-def run(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int | str | None, str, str]:
-    with pytest.raises(SystemExit) as stopped:
-        main(list(map(str, args)))
-    printed = capsys.readouterr()
-    return stopped.value.code, printed.out, printed.err
 
 
 def test_generate_diff_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
