@@ -154,17 +154,8 @@ def test_late_views_of_one_moment_stay_together() -> None:
 
 def test_files_are_written_in_order(tmp_path: Path) -> None:
     arrived = views(1, cookies=20, files=3)
-    command = [
-        sys.executable,
-        "tests/support/visitor.py",
-        str(tmp_path / "a"),
-        "--seed",
-        "1",
-        "--cookies",
-        "20",
-        "--files",
-        "3",
-    ]
+    given = f"tests/support/visitor.py {tmp_path}/a --seed 1 --cookies 20 --files 3"
+    command = [sys.executable, *given.split()]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.splitlines()[0] == f"{tmp_path}/a/views-0001.json: {len(arrived[0])} views"
     paths = write(tmp_path / "b", arrived)
