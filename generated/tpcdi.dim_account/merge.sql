@@ -119,7 +119,6 @@ MERGE INTO tpcdi.dim_account AS t USING (
     ),
     customer_times AS (
         -- Each of these versions, and with NULLs each time without one: before the first, between two, after the last.
-        -- Of those to which a key to merge points.
         SELECT
             _scd_key_1,
             IF(_scd_part = 'version', sk_customer_id, NULL) AS sk_customer_id,
@@ -129,12 +128,6 @@ MERGE INTO tpcdi.dim_account AS t USING (
         FROM (
             SELECT *, LAG(_scd_from) OVER by_key AS _scd_before, LEAD(_scd_from) OVER by_key AS _scd_next
             FROM customer
-            WHERE session.since IS NULL
-                OR _scd_key_1 IN (
-                    SELECT account.customer_id
-                    FROM account
-                    INNER JOIN changed AS c ON account._scd_key_1 = c.account_id
-                )
             WINDOW by_key AS (PARTITION BY _scd_key_1 ORDER BY _scd_from)
         )
             LATERAL VIEW EXPLODE(ARRAY('before', 'version', 'after')) p AS _scd_part
@@ -146,7 +139,6 @@ MERGE INTO tpcdi.dim_account AS t USING (
     ),
     broker_times AS (
         -- Each of these versions, and with NULLs each time without one: before the first, between two, after the last.
-        -- Of those to which a key to merge points.
         SELECT
             _scd_key_1,
             IF(_scd_part = 'version', sk_broker_id, NULL) AS sk_broker_id,
@@ -155,12 +147,6 @@ MERGE INTO tpcdi.dim_account AS t USING (
         FROM (
             SELECT *, LAG(_scd_from) OVER by_key AS _scd_before, LEAD(_scd_from) OVER by_key AS _scd_next
             FROM broker
-            WHERE session.since IS NULL
-                OR _scd_key_1 IN (
-                    SELECT account.broker_id
-                    FROM account
-                    INNER JOIN changed AS c ON account._scd_key_1 = c.account_id
-                )
             WINDOW by_key AS (PARTITION BY _scd_key_1 ORDER BY _scd_from)
         )
             LATERAL VIEW EXPLODE(ARRAY('before', 'version', 'after')) p AS _scd_part

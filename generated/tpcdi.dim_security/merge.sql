@@ -92,7 +92,6 @@ MERGE INTO tpcdi.dim_security AS t USING (
     ),
     company_times AS (
         -- Each of these versions, and with NULLs each time without one: before the first, between two, after the last.
-        -- Of those to which a key to merge points.
         SELECT
             _scd_key_1,
             IF(_scd_part = 'version', sk_company_id, NULL) AS sk_company_id,
@@ -102,12 +101,6 @@ MERGE INTO tpcdi.dim_security AS t USING (
         FROM (
             SELECT *, LAG(_scd_from) OVER by_key AS _scd_before, LEAD(_scd_from) OVER by_key AS _scd_next
             FROM company
-            WHERE session.since IS NULL
-                OR _scd_key_1 IN (
-                    SELECT security.company_id
-                    FROM security
-                    INNER JOIN changed AS c ON security._scd_key_1 = c.symbol
-                )
             WINDOW by_key AS (PARTITION BY _scd_key_1 ORDER BY _scd_from)
         )
             LATERAL VIEW EXPLODE(ARRAY('before', 'version', 'after')) p AS _scd_part
