@@ -126,10 +126,7 @@ def _all(groups: Iterable[Iterable[Input]]) -> tuple[Input, ...]:
 
 
 class _Names:
-    """Finds inputs in expressions; a column keeps the spelling found first, because Spark ignores case.
-
-    The expressions are over the source, or over the table ``facts``.
-    """
+    """Finds inputs in expressions over the source, or the table ``facts``; a column keeps its first spelling."""
 
     def __init__(self, spec: Spec, facts: str | None = None):
         given = spec.source

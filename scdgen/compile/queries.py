@@ -50,10 +50,7 @@ def plan_shape(spec: Spec) -> PlanShape:
 
 
 def plan_rows(spec: Spec) -> Helper:
-    """Return the query of a plan's rows except unchanged keys: action, and the new (or removed) values.
-
-    Runs after plan.sql has created its view, as :func:`plan_sample` does.
-    """
+    """Return the query of action and new (or removed) values of a plan's rows, once plan.sql has created its view."""
     return Helper("plan_rows", (plan_shape(spec),))
 
 

@@ -1,7 +1,4 @@
-"""merge.script.sql and rejects.script.sql: a file's statements as one ``BEGIN … END`` block.
-
-For clients that send one statement at a time.
-"""
+"""merge.script.sql and rejects.script.sql: one ``BEGIN … END`` block, for clients that send one statement at a time."""
 
 from __future__ import annotations
 

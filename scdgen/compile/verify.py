@@ -128,10 +128,7 @@ class _Gate:
                     yield f"{kind.upper()} {sql.quote_parts(parts)} has no place in {file}: the spec does not name it"
 
     def _merge(self, tree: exp.Merge, own_columns: bool) -> Iterator[str]:
-        """Check a MERGE: it has an ON, each list has the spec's columns, and all columns exist.
-
-        Without ``own_columns`` it is not into the target.
-        """
+        """Check the ON, the lists and the columns of a MERGE; without ``own_columns`` it is not into the target."""
         if tree.args.get("on") is None:
             yield "the MERGE has no ON"
             return
@@ -260,10 +257,7 @@ def _expand_states(tree: exp.Expression) -> None:
 
 
 def _shorten_chains(tree: exp.Expression) -> None:
-    """Replace each long chain of operators by one call with its columns.
-
-    To resolve the names in a chain as it is takes time that grows with the square of its length.
-    """
+    """Replace each long chain of operators, which takes quadratic time to resolve, by one call with its columns."""
     for node in list(tree.find_all(exp.Binary)):
         if isinstance(node.parent, exp.Binary) or sum(1 for _ in node.find_all(exp.Binary)) < _LONG_CHAIN:
             continue

@@ -269,11 +269,9 @@ def read_zone(spark: SparkSession) -> str:
     return _read(spark, _ZONE) or "UTC"
 
 
-@contextmanager
-def zone_while(spark: SparkSession, zone: str) -> Iterator[None]:
+def zone_while(spark: SparkSession, zone: str) -> AbstractContextManager[bool]:
     """Set the time zone of the session; if it refuses, the generated SQL stops."""
-    with set_while(spark, {} if same_zone(read_zone(spark), zone) else {_ZONE: zone}):
-        yield
+    return set_while(spark, {} if same_zone(read_zone(spark), zone) else {_ZONE: zone})
 
 
 def _read(spark: SparkSession, setting: str) -> str | None:

@@ -51,7 +51,9 @@ def find_form(text: str, kind: str) -> str | None:
         fits = re.fullmatch(r"[+-]?\d+", text) and -most <= int(text) < most
         return None if fits else "a whole number such as 42"
     if kind == "DATE":
-        return None if _is_date(text) else "2026-02-16"
+        found = re.fullmatch(rf"{_DATE}(?:[ T].*)?", text)
+        is_date = text.lower() in DAY_WORDS or (found is not None and _is_day(*found.groups()))
+        return None if is_date else "2026-02-16"
     if kind.startswith("TIMESTAMP"):
         return None if _is_time(text) else "2026-02-16 08:30:00"
     if kind == "BOOLEAN":
@@ -62,11 +64,6 @@ def find_form(text: str, kind: str) -> str | None:
         special = text.lower().lstrip("+-") in {"nan", "inf", "infinity"}
         return None if special or re.fullmatch(f"{_NUMBER}[dDfF]?", text) else "a number such as 12.5"
     return None
-
-
-def _is_date(text: str) -> bool:
-    found = re.fullmatch(rf"{_DATE}(?:[ T].*)?", text)
-    return text.lower() in DAY_WORDS or (found is not None and _is_day(*found.groups()))
 
 
 def _is_time(text: str) -> bool:

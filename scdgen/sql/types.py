@@ -154,7 +154,6 @@ def column_types(text: str) -> dict[str, str]:
     ValueError: 'id' is not a list of columns and types; write for example: id int, after struct<id int, name string>
     """
     found: dict[str, str] = {}
-    seen: set[str] = set()
     for part in split_at_commas(no_variable(text)):
         given = re.fullmatch(r"(`(?:[^`]|``)+`|\w+)(?:\s*:\s*|\s+)(\S.*)", part.strip(), re.DOTALL)
         if given is None:
@@ -163,9 +162,8 @@ def column_types(text: str) -> dict[str, str]:
         name = unquote(given[1])
         if CONTROL.search(name):
             raise ValueError(f"'{shorten(text)}': the name of a column holds a control character; take it out")
-        if name.lower() in seen:
+        if name.lower() in map(str.lower, found):
             raise ValueError(f"'{name}' is named twice; keep one, upper and lower case are the same")
-        seen.add(name.lower())
         after = re.split("[<>]", given[2])[-1]
         if more := re.search(r"\b(NOT\s+NULL|COMMENT|DEFAULT|COLLATE)\b", after, re.IGNORECASE):
             raise ValueError(f"'{shorten(part.strip())}' has {more[1].upper()}; write a name and a type alone")
@@ -220,11 +218,8 @@ def read_json_type(kind: object) -> Type:
     if kind["type"] == "struct":
         fields = tuple((str(part["name"]), read_json_type(part["type"])) for part in kind["fields"])
         return Type("STRUCT", (), fields)
-    if kind["type"] == "map":
-        return Type("MAP", (), (("", read_json_type(kind["keyType"])), ("", read_json_type(kind["valueType"]))))
-    if kind["type"] == "array":
-        return Type("ARRAY", (), (("", read_json_type(kind["elementType"])),))
-    return Type(str(kind["type"]).upper())
+    parts = (kind[part] for part in ("keyType", "valueType", "elementType") if part in kind)
+    return Type(str(kind["type"]).upper(), (), tuple(("", read_json_type(part)) for part in parts))
 
 
 def to_spark(text: str) -> str:
