@@ -390,12 +390,13 @@ def _columns(spec: Spec) -> Found:
         *((("history", "recorded", option), name, "column of recorded") for option, name in spec.recorded_columns),
         *((("audit", option), name, "audit column") for option, name in spec.audit.names()),
     ]
-    taken = {*seen, *map(str.lower, rules_of(spec).added_columns(spec))} - {name.lower() for _, name, _ in of_history}
-    taken |= seen.keys()
-    for place, name, what in (*of_history, *others):
-        if name.lower() in taken:
-            yield place, f"{place[-1]}: '{name}' is already a column; name the {what} otherwise"
-        taken.add(name.lower())
+    taken = set(seen)
+    for named, before in ((of_history, ()), (others, rules_of(spec).added_columns(spec))):
+        taken.update(map(str.lower, before))
+        for place, name, what in named:
+            if name.lower() in taken:
+                yield place, f"{place[-1]}: '{name}' is already a column; name the {what} otherwise"
+            taken.add(name.lower())
 
 
 def _marked(spec: Spec) -> Found:
