@@ -70,7 +70,7 @@ MERGE INTO retail.dim_customer AS t USING (
     ),
     source_rows AS (
         -- Each span with the version of each table that is valid in it, with the target's column names and types.
-        -- Rows without one of the first table are left out below: an INNER JOIN could drop a NULL key before its rule.
+        -- Rows without a table that they need are left out below: an INNER JOIN could drop a NULL key before its rule.
         SELECT
             spans.customer_id,
             STRUCT(
@@ -96,9 +96,9 @@ MERGE INTO retail.dim_customer AS t USING (
         -- One row per key and start: copies of a row count once. A row that breaks a rule stops the statement.
         SELECT customer_id, _scd_at, MIN(_scd_until) AS _scd_until, MIN(_scd_state) AS _scd_state
         FROM source_rows
-        GROUP BY customer_id, _scd_at
+        GROUP BY customer_id, _scd_at, _scd_exists
         HAVING CASE
-            WHEN NOT BOOL_OR(_scd_exists) THEN FALSE
+            WHEN NOT _scd_exists THEN FALSE
             WHEN customer_id = -1
                 THEN RAISE_ERROR('[SCDGEN_RESERVED_KEY] retail.dim_customer: a row has the reserved key')
             WHEN MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state)

@@ -88,18 +88,13 @@ MERGE INTO tpcdi.dim_account AS t USING (
             NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_until
         FROM tpcdi.dim_broker
     ),
-    periods AS (
-        -- The key and the period of each of these versions.
-        SELECT 'account' AS _scd_table, _scd_key_1 AS account_id, _scd_from, _scd_until
-        FROM account
-    ),
     changed AS (
         -- Keys with a version that starts or ends at or after source.changed_since.
         -- So are those that point, in any of their versions, to a parent with one.
-        SELECT DISTINCT account_id
+        SELECT DISTINCT _scd_key_1
         FROM (
-            SELECT account_id, _scd_from, _scd_until
-            FROM periods
+            SELECT _scd_key_1, _scd_from, _scd_until
+            FROM account
             UNION ALL
             SELECT account._scd_key_1, customer._scd_from, customer._scd_until
             FROM customer
@@ -115,7 +110,7 @@ MERGE INTO tpcdi.dim_account AS t USING (
         -- The versions of account of these keys.
         SELECT *
         FROM account AS p
-        WHERE session.since IS NULL OR EXISTS (SELECT * FROM changed AS c WHERE p._scd_key_1 = c.account_id)
+        WHERE session.since IS NULL OR EXISTS (SELECT * FROM changed AS c WHERE p._scd_key_1 = c._scd_key_1)
     ),
     customer_times AS (
         -- Each of these versions, and with NULLs each time without one: before the first, between two, after the last.
@@ -240,7 +235,7 @@ MERGE INTO tpcdi.dim_account AS t USING (
             FROM account
             WHERE session.since IS NULL
             UNION ALL
-            SELECT account_id
+            SELECT _scd_key_1
             FROM changed
         ) AS g
             ON t.account_id = g._scd_key_1

@@ -65,18 +65,13 @@ MERGE INTO tpcdi.dim_security AS t USING (
             NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_until
         FROM tpcdi.dim_company
     ),
-    periods AS (
-        -- The key and the period of each of these versions.
-        SELECT 'security' AS _scd_table, _scd_key_1 AS symbol, _scd_from, _scd_until
-        FROM security
-    ),
     changed AS (
         -- Keys with a version that starts or ends at or after source.changed_since.
         -- So are those that point, in any of their versions, to a parent with one.
-        SELECT DISTINCT symbol
+        SELECT DISTINCT _scd_key_1
         FROM (
-            SELECT symbol, _scd_from, _scd_until
-            FROM periods
+            SELECT _scd_key_1, _scd_from, _scd_until
+            FROM security
             UNION ALL
             SELECT security._scd_key_1, company._scd_from, company._scd_until
             FROM company
@@ -88,7 +83,7 @@ MERGE INTO tpcdi.dim_security AS t USING (
         -- The versions of security of these keys.
         SELECT *
         FROM security AS p
-        WHERE session.since IS NULL OR EXISTS (SELECT * FROM changed AS c WHERE p._scd_key_1 = c.symbol)
+        WHERE session.since IS NULL OR EXISTS (SELECT * FROM changed AS c WHERE p._scd_key_1 = c._scd_key_1)
     ),
     company_times AS (
         -- Each of these versions, and with NULLs each time without one: before the first, between two, after the last.
@@ -194,7 +189,7 @@ MERGE INTO tpcdi.dim_security AS t USING (
             FROM security
             WHERE session.since IS NULL
             UNION ALL
-            SELECT symbol
+            SELECT _scd_key_1
             FROM changed
         ) AS g
             ON t.symbol = g._scd_key_1

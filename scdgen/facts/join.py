@@ -148,14 +148,18 @@ class Join:
         return "spans" if self.spanned else self.tables[0].alias
 
     @property
+    def base_keys(self) -> tuple[str, ...]:
+        """Return the names of the keys in the step ``base``."""
+        return self.keys if self.spanned else self.stored
+
+    @property
     def overlapping(self) -> bool:
         """Whether rows of a key overlap where two versions of a table do; spans do not."""
         return bool(self.parents) or not self.spanned
 
     def same_key(self, table: JoinedTable) -> list[str]:
         """Return the conditions that a row of a table has the key of the step ``base``."""
-        names = self.keys if self.spanned else self.stored
-        return equal(names, self.base, table.alias, others=table.stored)
+        return equal(self.base_keys, self.base, table.alias, others=table.stored)
 
     def common(self, last: JoinedTable | None = None) -> tuple[str, str]:
         """Return from when on, and until when, versions of the first table and of the parents up to ``last`` hold."""
@@ -165,15 +169,11 @@ class Join:
         ends = [f"{self.base}._scd_until", *(f"{table.alias}._scd_until" for table in parents)]
         return (apply("GREATEST", starts), apply("LEAST", ends)) if parents else (start, ends[0])
 
-    def key(self, number: int) -> str:
-        """Return the key of a row, from 0."""
-        return f"{self.base}.{self.keys[number] if self.spanned else self.stored[number]}"
-
     @property
     def exists(self) -> str | None:
-        """Return the condition that a span is a row: each table of its key that it needs has a version."""
-        needed = (t for t in self.tables if t is self.tables[0] or (t.required and not t.path))
-        return all_true(f"{t.shown} IS NOT NULL" for t in needed) if self.spanned else None
+        """Return the condition that there is a row: each table that it needs has a version; ``None`` without one."""
+        needed = [t for t in self.tables if t.required or (self.spanned and t is self.tables[0])]
+        return all_true(f"{t.shown} IS NOT NULL" for t in needed) if needed else None
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -181,7 +181,7 @@ class Join:
         changed, spanned = self.since is not None, self.spanned
         names = {
             "tables": True,
-            "periods": spanned or changed,
+            "periods": spanned,
             "changed": changed,
             "chosen": changed and not spanned,
             "boundaries": spanned,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from scdgen import sql
 from scdgen.facts import variables
 from scdgen.facts.base import EXPECTATION, SETTINGS, SOURCE_CHANGED, TIME_ZONE, YEAR, Rule, refusal, refuse_rows
-from scdgen.facts.columns import apply, convert
+from scdgen.facts.columns import aliased, apply, convert
 from scdgen.facts.history import BATCH_FROM
 from scdgen.facts.join import Join
 from scdgen.facts.plan import describe_limit
@@ -138,7 +138,8 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
     columns = {column: f"{source.value(column)} AS {sql.quote(column)}" for column in source.names}
     select = list[str]()
     if join:
-        columns |= {key: _called(sql.quote(key), join.key(number)) for number, key in enumerate(spec.keys)}
+        read = aliased(join.base_keys, join.base)
+        columns |= {key: _called(sql.quote(key), text) for key, text in zip(spec.keys, read, strict=True)}
         select = [*map(_called, ("_scd_at", "_scd_until"), join.common())]
     more = {"_scd_at": source.time} if source.has_time else {}
     if times and spec.source.effective_until is not None:

@@ -255,6 +255,7 @@ RENDERS: dict[str, Callable[[Compiler], Iterator[str]]] = {
     "scd2/counts.sql.j2": partial(of_counts, kind="scd2"),
     "scd2/changes/reached.sql.j2": partial(of_files, kind="scd2/changes in two parts"),
     "scd2/join/boundaries.sql.j2": partial(of_files, kind="scd2/join of spans"),
+    "scd2/join/periods.sql.j2": partial(of_files, kind="scd2/join of spans"),
     "scd2/join/spans.sql.j2": partial(of_files, kind="scd2/join of spans"),
     "scd2/snapshot/reached.sql.j2": partial(of_files, kind="scd2/snapshot in two parts"),
     "scd1/snapshot/steps.sql.j2": partial(of_files, kind="scd1 snapshot"),
