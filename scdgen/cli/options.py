@@ -24,8 +24,10 @@ from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, choose_va
 from scdgen.files import errors as files_errors
 from scdgen.files.dialect import check_options
 from scdgen.files.find import FORMATS, PACKED, Match, find_matches, is_pattern
+from scdgen.model import graph
 from scdgen.model.defaults import is_defaults_file
 from scdgen.model.load import Lines, Loaded, fill_joins, find_useless, in_target, is_case_file, is_spec_file, read_spec
+from scdgen.model.option import Location
 from scdgen.model.spec import Spec
 from scdgen.url import Url
 
@@ -311,14 +313,13 @@ def open_runner(
     """
     from scdgen.cli import output
     from scdgen.engine.jvm import FEW_ROWS, QUICK
-    from scdgen.model.graph import find_table_names
     from scdgen.run.delta import new_run_id
     from scdgen.run.runner import Runner
 
     folder = Path(options.warehouse)
     if not options.remote and not needs_tables and not folder.exists():  # the user may have another folder in mind
         output.print_hint(f"new tables go to {folder}; --warehouse names another folder")
-    names = [*find_table_names(specs), *([metrics.parts] if metrics else [])]
+    names = [*graph.find_table_names(specs), *([metrics.parts] if metrics else [])]
     # A quick start makes long work slower, so use it only if all files are small.
     places = [place for spec in specs for place in (spec.source.path, spec.table.location)]
     read = [options.warehouse, *filter(None, [*places, *(files or ())])]
@@ -469,19 +470,20 @@ def load_written(given: Iterable[str | Path]) -> list[Spec]:
 
 def _find_shared(specs: Sequence[Spec]) -> Iterator[Problem]:
     """Yield the tables, views and locations that two specs would write."""
-    from scdgen.model.graph import find_written
-
-    written = [(spec, *found) for spec in specs for found in find_written(spec)]
-    written += [(spec, ("table", "location"), (at,)) for spec in specs if (at := spec.table.location)]
-    kinds = {"target": "the target", "table": "the location"}
-    owners: dict[tuple[str, ...], tuple[Spec, str]] = {}
-    for spec, place, parts in sorted(written, key=lambda found: found[1] != ("target",)):
-        what = kinds.get(str(place[0]), "a view")
-        owner, of_owner = owners.setdefault(tuple(part.lower() for part in parts), (spec, what))
+    written: list[tuple[Spec, Location, str, object, str]] = []
+    for spec in specs:
+        for place, parts in graph.find_written(spec):
+            what = "the target" if place == ("target",) else "a view"
+            written.append((spec, place, what, graph.full_name(parts), sql.join_name(parts)))
+        if path := spec.table.location:
+            written.append((spec, ("table", "location"), "the location", path.rstrip("/"), path))
+    owners: dict[object, tuple[Spec, str]] = {}
+    for spec, place, what, key, shown in sorted(written, key=lambda found: found[2] != "the target"):
+        owner, of_owner = owners.setdefault(key, (spec, what))
         if owner is not spec:
             both = "each table has one spec: name both sources in it, under 'sources:'"
-            fix = "give each its own" if place[1:] else both
-            message = f"{place[-1]}: {sql.quote_parts(parts)} is {of_owner} of {owner.origin} too; {fix}"
+            fix = both if what == "the target" else "give each its own"
+            message = f"{place[-1]}: {shown} is {of_owner} of {owner.origin} too; {fix}"
             yield Lines.of_file(spec.origin).problem(place, message)
 
 
