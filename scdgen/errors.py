@@ -285,7 +285,7 @@ def set_for_one_name(name: str) -> str | None:
 
 
 def ask_for_option(name: str) -> str | None:
-    """Describe such a header with the option of a command.
+    """Describe the header of a CSV that is a single name, with the option of a command.
 
     >>> ask_for_option("id;name")
     "the header is a single name, 'id;name'; ';' looks like the separator; give --source-option sep=';'"
@@ -296,7 +296,7 @@ def ask_for_option(name: str) -> str | None:
 
 
 def _describe_one_name(name: str) -> tuple[str, str, str]:
-    """The description, the option that cuts or drops such a header, and its character; no option if none does."""
+    """Describe the header; the option that cuts or drops it, and its character; no option if none does."""
     found = re.search(r"[;,|\t^~#]", name)
     option, what = "sep" if found else "", "the separator"
     if re.match(r"#[^;|\t^~,]*$", name) and (name[1:2].isspace() or "#" not in name[1:]):

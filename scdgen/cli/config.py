@@ -109,9 +109,9 @@ def describe_file_options(but: str = "") -> str:
 
 
 def is_typed(parameter: str, or_variable: bool = False) -> bool:
-    """Whether the command line, or a variable, gives a parameter of the current command, and not a file."""
+    """Whether the command line, with ``or_variable`` also a variable, gives a parameter of the current command."""
     context = click.get_current_context(silent=True)
-    sources = {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT if or_variable else None}
+    sources = {ParameterSource.COMMANDLINE, *([ParameterSource.ENVIRONMENT] if or_variable else [])}
     return context is None or context.get_parameter_source(parameter) in sources
 
 

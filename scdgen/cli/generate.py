@@ -243,8 +243,8 @@ def _require_none(changed: int, given: Sequence[Sequence[str]], kind: str, forei
         echo(f"{foreign} {several if foreign > 1 else one}", err=True)
     if changed:
         what = "generated files differ" if changed > 1 else "generated file differs"
-        options = ["--format", kind] if kind != "sql" else []
-        commands = " && ".join(shlex.join(["scdgen", "generate", *words, *options]) for words in given)
+        more = ["--format", kind] if kind != "sql" else []
+        commands = " && ".join(shlex.join(["scdgen", "generate", *words, *more]) for words in given)
         echo(f"{changed} {what}; run: {commands}", err=True)
     if changed or foreign:
         raise click.exceptions.Exit(1)

@@ -54,12 +54,14 @@ def list_graph(steps: Sequence[Step]) -> str:
 
 
 def _describe_read(step: Step, read: Read) -> str:
-    shown, notes = read.name, [f"feed {read.feed}"] if read.feed else []
-    owner = "" if read.writer is None else "itself" if read.writer is step.spec else read.writer.target
+    shown, notes = read.name, []
     if read.writer is None:
-        notes.insert(0, "external")
-    elif full_name(read.writer.target_parts)[-2:] != full_name(split_name(read.name))[-2:]:
-        notes.insert(0, f"view of {owner}")
+        notes = ["external"]
     else:
-        shown = owner
+        owner = "itself" if read.writer is step.spec else read.writer.target
+        if full_name(read.writer.target_parts)[-2:] == full_name(split_name(read.name))[-2:]:
+            shown = owner
+        else:
+            notes = [f"view of {owner}"]
+    notes += [f"feed {read.feed}"] if read.feed else []
     return f"{shown} ({', '.join(notes)})" if notes else shown

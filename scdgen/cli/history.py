@@ -34,12 +34,13 @@ def history(specs: tuple[str, ...], engine: options.EngineOptions, as_json: bool
     with options.open_tables(loaded, engine) as read:
         for spec in loaded:
             found = read(spec, partial(read_history, spec=spec, limit=limit))
-            for commit in found if as_json else ():
-                shown = {"target": spec.target, **dataclasses.asdict(commit), "removed": commit.deleted}
-                click.echo(output.format_json(shown))
             if not as_json:
                 output.echo(spec.target)
                 click.echo(format_history(found))
+                continue
+            for commit in found:
+                shown = {"target": spec.target, **dataclasses.asdict(commit), "removed": commit.deleted}
+                click.echo(output.format_json(shown))
 
 
 def format_history(found: Sequence[Commit]) -> str:

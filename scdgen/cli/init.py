@@ -56,7 +56,6 @@ def init(
                scdgen init --auto-cdc pipeline.py --name main.crm.users
     """
     from scdgen.init.draft import Given, parse_columns, split_columns
-    from scdgen.init.feeds import draft_from_data
     from scdgen.sql.dates import check_pattern
 
     # Refuse options that do not go together before a file is read or Spark starts.
@@ -90,10 +89,14 @@ def init(
 
     # With --dbt and --auto-cdc, data can give the types that these do not have.
     sample = _read_data(path, table, engine, csv) if path or table else None
-    if dbt is not None or auto_cdc is not None:
-        known = Given(given, sample.types() if sample else {})
-        draft = _draft_from_project(dbt, Path(auto_cdc or ""), name, target, known)
+    known = Given(given, sample.types() if sample else {})
+    if dbt is not None:
+        draft = _draft_from_dbt(dbt, name, target, known)
+    elif auto_cdc is not None:
+        draft = _draft_from_flows(auto_cdc, name, target, known)
     else:
+        from scdgen.init.feeds import draft_from_data
+
         assert sample is not None
         listed = split_columns(keys or "")
         draft = draft_from_data(sample, target, pattern or "scd2", feed, listed, given, date_format, effective_at)
@@ -148,17 +151,20 @@ def _require_table_name(name: str, option: str) -> None:
         raise UsageError(str(error), option=option) from error
 
 
-def _draft_from_project(dbt: str | None, flows: Path, name: str | None, target: str | None, given: Given) -> Draft:
-    """Draft from a dbt snapshot, or from the flows into one table, and name on stderr what is not mapped."""
-    from scdgen.init.auto_cdc import draft_from_auto_cdc
+def _draft_from_dbt(project: str, name: str | None, target: str | None, given: Given) -> Draft:
     from scdgen.init.dbt import draft_from_dbt, find_manifest
 
-    if dbt is not None:
-        path = find_manifest(Path(dbt))
-        return draft_from_dbt(path, read_text(path), name, target, given)
-    draft = draft_from_auto_cdc(flows, read_text(flows), name, target, given)
+    path = find_manifest(Path(project))
+    return draft_from_dbt(path, read_text(path), name, target, given)
+
+
+def _draft_from_flows(file: str, name: str | None, target: str | None, given: Given) -> Draft:
+    """Draft from the flows into one table, and name on stderr what is not mapped."""
+    from scdgen.init.auto_cdc import draft_from_auto_cdc
+
+    draft = draft_from_auto_cdc(Path(file), read_text(Path(file)), name, target, given)
     for line in draft.left_out:
-        output.echo(f"{flows}: not mapped: {line}", err=True)
+        output.echo(f"{file}: not mapped: {line}", err=True)
     return draft
 
 

@@ -5,20 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
 import click
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def junit_option(command: F) -> F:
-    """--junit, as the argument ``xml``."""
-    kind = click.Path(dir_okay=False)
-    text = "Also write JUnit XML."
-    return click.option("--junit", "xml", type=kind, metavar="FILE", help=text)(command)
+_FILE = click.Path(dir_okay=False)
+junit_option = click.option("--junit", "xml", type=_FILE, metavar="FILE", help="Also write JUnit XML.")
 
 
 @dataclass(frozen=True)

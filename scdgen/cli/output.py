@@ -274,7 +274,7 @@ def echo(line: str, err: bool = False) -> None:
 
 
 def note_cut(limit: int, what: str) -> None:
-    """Say on stderr that there are more than so many rows, or other things."""
+    """Say on stderr that there are more than ``limit`` of them; ``what`` names one."""
     click.echo(f"… more than {limit} {what}{'s' * (limit != 1)}: narrow it with --key, or give --limit", err=True)
 
 

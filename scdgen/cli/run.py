@@ -96,7 +96,10 @@ def run(
         # Before the first of several runs: of a plan, all is written or nothing is. A single one looks by itself.
         for spec in loaded if len(plans) > 1 else ():
             runner.require_fresh(spec, plans[spec.target])
-        merging = Merging(runner, csv, plans, events, infer, adopt, by_file, as_json, several, places)
+        merging = Merging(
+            runner, csv, plans, events, infer=infer, adopt=adopt, by_file=by_file, as_json=as_json, several=several,
+            places=places,
+        )  # fmt: skip
         # Files stop at the first failure, because their order matters; tables go on that do not need a failed one.
         if by_file:
             begun = run_inputs(loaded[0], inputs, merging.merge)
@@ -131,7 +134,7 @@ def read_plan(
     if specs:
         raise UsageError(f"{specs[0]}: the plan names its specs; leave this out, or leave --plan out")
     runs, place = SavedPlan.read(file).runs, f"--plan {file}"
-    # What is given as well must be what was planned: a file may have it, whose target is that of the next plan.
+    # What is given as well must be what was planned; only the target in a file may differ: it is for the next plan.
     first, given = runs[0], options.parse_pairs(param, "--param")
     target = next(iter(options.chosen_targets()), None) if is_typed("target", or_variable=True) else None
     for option, value, planned in (

@@ -420,7 +420,7 @@ _RULES: dict[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., exp.Expr
 
 
 def translate_tree(tree: exp.Expr, variables: Mapping[str, exp.DataType]) -> exp.Expr:
-    """Change a tree of :class:`Reader` into one for DuckDB; ``variables`` have types. Raises :class:`UnknownError`."""
+    """Change a tree of :class:`Reader` into one for DuckDB, with the types of ``variables``. Raises `UnknownError`."""
     columns = {alias.alias.lower() for alias in tree.find_all(exp.Alias)}  # each hides a variable of its name
     for hint in list(tree.find_all(exp.Hint)):
         hint.pop()

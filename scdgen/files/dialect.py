@@ -53,9 +53,14 @@ class Dialect:
 
     def options(self) -> dict[str, str]:
         """Return the options of Spark's reader that are not the defaults."""
-        found = {"sep": self.sep.replace("\t", "\\t")} if self.sep != Dialect.sep else {}
-        found |= {"encoding": self.encoding} if self.encoding != Dialect.encoding else {}
-        return found | ({"ignoreLeadingWhiteSpace": "true"} if self.strips else {})
+        found = {}
+        if self.sep != Dialect.sep:
+            found["sep"] = self.sep.replace("\t", "\\t")
+        if self.encoding != Dialect.encoding:
+            found["encoding"] = self.encoding
+        if self.strips:
+            found["ignoreLeadingWhiteSpace"] = "true"
+        return found
 
     def cells(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Yield the cells of each row. Raises :class:`csv.Error`."""

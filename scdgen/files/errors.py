@@ -162,9 +162,10 @@ def _describe_unnested(spec: Spec, files: Files) -> str | None:
     nested: dict[str, tuple[Any, str]] = {
         name: ((list, dict), "STRUCT") for name, node in find_wanted([spec]).items() if node.inside
     }
-    for name, kind in ((name, kind) for name, kinds in taken_types(spec).items() for kind in kinds):
-        if kind.startswith(NESTED):
-            nested[name] = (list if kind.startswith("ARRAY") else dict, kind)
+    for name, kinds in taken_types(spec).items():
+        for kind in kinds:
+            if kind.startswith(NESTED):
+                nested[name] = (list if kind.startswith("ARRAY") else dict, kind)
     for file in files.local:
         for line, row in json_rows(file):
             for name, value in row.items():

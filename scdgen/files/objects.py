@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 BROKEN = "_scd_broken"
 LENIENT = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": BROKEN}
-"""Options for a file with lines ``null``, whose rows, with a column ``BROKEN``, :func:`without_nulls` tests."""
+"""Options for a file with lines ``null``; its schema needs the column that :func:`without_nulls` reads."""
 
 
 def read_json(spark: SparkSession, spec: Spec, files: Files) -> tuple[DataFrame, list[str]]:

@@ -180,12 +180,12 @@ def _needed(spec: Spec) -> Iterable[str]:
 
 def _require_spelling(place: str, found: Any, node: Wanted, parsed: dict[str, Any], shown: str) -> None:
     """Raise :class:`DataError` if the objects have a field that the type of the column spells differently."""
-    nested = (parsed[kind] for kind in sorted(node.kinds) if kind.startswith(NESTED))
-    for at, given, needed in (walked for kind in nested for walked in walk_structs(place, found, kind)):
-        free = [name for name in given.names if name not in needed.names]
-        for name in needed.names:
-            if name not in given.names and (similar := _spelled(name, free)):
-                raise DataError(f"{shown}: column {at}: the objects have no {name}; did you mean '{similar}'?")
+    for kind in (parsed[kind] for kind in sorted(node.kinds) if kind.startswith(NESTED)):
+        for at, given, needed in walk_structs(place, found, kind):
+            free = [name for name in given.names if name not in needed.names]
+            for name in needed.names:
+                if name not in given.names and (similar := _spelled(name, free)):
+                    raise DataError(f"{shown}: column {at}: the objects have no {name}; did you mean '{similar}'?")
 
 
 def walk_structs(place: str, found: Any, wanted: Any) -> Iterator[tuple[str, StructType, StructType]]:

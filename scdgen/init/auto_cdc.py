@@ -41,10 +41,8 @@ def draft_from_auto_cdc(path: Path, text: str, name: str | None, target: str | N
     for flow in flows:
         _check(flow, flows[0])
     table = pipeline.tables.get(flows[0].target.lower(), TargetTable())
-    own, draft = (
-        flows[0].target,
-        Draft(header=[f"Drafted by scdgen init from {path.name}; read it before the first run."]),
-    )
+    own = flows[0].target
+    draft = Draft(header=[f"Drafted by scdgen init from {path.name}; read it before the first run."])
     draft.put("target", target or own, f"Given with --target instead of {own}." if target else None)
     if table.description:
         draft.put("description", " ".join(table.description.split()))
@@ -191,14 +189,16 @@ def _chosen_columns(flows: Sequence[Flow]) -> tuple[list[str] | None, dict[str, 
     left: dict[str, str] = {}
     for flow in flows:
         listed = flow.columns(Clause.COLUMNS)
-        if listed and listed.all_but:
+        if listed is None:
+            continue
+        if listed.all_but:
             for name in listed.names:
                 left.setdefault(name.lower(), name)
-        elif listed and listed != (chosen or listed):
+        elif chosen is not None and listed != chosen:
             what = "lists other columns than another flow into the table; list the same in both"
             raise flow.wrong(Clause.COLUMNS, what)
         else:
-            chosen = listed or chosen
+            chosen = listed
     return (list(chosen.names), {}) if chosen is not None else (None, left)
 
 

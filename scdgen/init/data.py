@@ -47,7 +47,7 @@ _SEQUENCE = re.compile(
     r"(no|nr|num|number|id|version|offset|position|pos)?)$",
     re.IGNORECASE,
 )
-_NO_POSITION = re.compile("row|version|revision|ts_ms", re.IGNORECASE)  # of those; the others are a place in a log
+_OF_ROW = re.compile("row|version|revision|ts_ms", re.IGNORECASE)  # its version; the others are a place in a log
 _OPERATION = re.compile(
     r"^_*(cdc_?|dml_?|change_?|row_?)?(op|operation|action|change|type|kind|oper)(_?type|_?code)?$", re.IGNORECASE
 )
@@ -444,7 +444,7 @@ def _put_meanings(
         draft.put("source.sequence_by", [number], f"Guessed from the name{also}.")
         used.append(sequence)
         # A feed may deliver a place in a log again.
-        if time is not None and not _NO_POSITION.search(sequence.name):
+        if time is not None and not _OF_ROW.search(sequence.name):
             kept = "history.sequence" if pattern == "scd2" else "sequence"
             draft.put(kept, sequence.name, "Keeps the order: an older row of one time that comes again is left out.")
     # 4. Deletes, and rows that are no changes.

@@ -167,8 +167,8 @@ def _find_model(model: Any, name: str) -> Any:
 
 def _format_comment(text: str, indent: int, marked: bool = True) -> list[str]:
     below = "  " if text.startswith("- ") else ""
-    wrapped = textwrap.TextWrapper(WIDTH - indent, "", below, break_long_words=False, break_on_hyphens=False)
-    lines = wrapped.wrap(text)
+    width = WIDTH - indent
+    lines = textwrap.wrap(text, width, subsequent_indent=below, break_long_words=False, break_on_hyphens=False)
     return [f"# {line}".rstrip() if marked else line for line in lines or [""]]
 
 
@@ -271,7 +271,10 @@ def strip_comments(text: str) -> str:
 
 
 def read_select(query: str) -> tuple[dict[str, str | None], str | None]:
-    """Read a SELECT: (name -> type of each column, if it is a CAST; the table if it is ``SELECT * FROM table``)."""
+    """Read a SELECT: (name -> type of each column, if it is a CAST; the table if it is ``SELECT * FROM table``).
+
+    No columns for a star, or for text that sqlglot cannot read.
+    """
     try:
         tree = sqlglot.parse_one(query, dialect=DIALECT)
     except SqlglotError:
@@ -310,7 +313,7 @@ class Given:
 
 
 def put_columns(draft: Draft, listed: Mapping[str, str | None], given: Given) -> None:
-    """Write the columns that a definition lists, or those of the data. Raises :class:`UsageError` without a type."""
+    """Write the columns that a definition lists, or those of the data. Raises an error for one without a type."""
     seen = {name.lower(): kind for name, kind in given.data.items()}
     typed = {name: kind or seen.get(name.lower()) for name, kind in listed.items()}
     found: dict[str, str | None] = {**(typed or given.data), **given.columns}

@@ -30,7 +30,8 @@ from scdgen.sql.types import struct_fields, struct_type
 
 _AVRO = {"boolean", "int", "long", "float", "double", "bytes", "string"}  # names of the branches of a union in JSON
 _DIGITS = "DECIMAL(38, 0)"
-_CHANGES = (("c", "r", "u", "d"), "Leaves out tombstones, truncates and messages.")  # of Debezium's operations
+_CHANGES = ("c", "r", "u", "d")  # of Debezium's operations
+_NO_CHANGES = "Leaves out tombstones, truncates and messages."
 # A position in the log of a database, by the fields that Debezium has: Postgres, SQL Server, MySQL, Oracle.
 _POSITIONS = (("lsn",), ("commit_lsn", "change_lsn", "event_serial_no"), ("file", "pos", "row"), ("scn", "ssn"))
 _DMS_TIME = re.compile(r"^(ar_h_timestamp|(dms|cdc|commit|transact\w*?|replication)_*(ts|time|timestamp))$", re.I)
@@ -135,8 +136,9 @@ def draft_from_data(
 def _with_time(found: Feed, keys: Sequence[str], name: str | None) -> Feed:
     """Take the time of a change from a column of the row: the one of ``--effective-at``, or the likely one."""
     free = [c for c in found.columns if c.name not in keys]
-    is_unknown = name is not None and name not in {c.name for c in found.columns}
-    column = None if is_unknown else find_time(free, name) if name is not None else guess_time(free, "changes")
+    if name is not None and name not in {c.name for c in found.columns}:
+        return replace(found, time=None)
+    column = find_time(free, name) if name is not None else guess_time(free, "changes")
     if column is None or len(column.moments) > 1:
         return replace(found, time=None)
     moment = column.moments[0] if column.moments else quote_column(column.name)
@@ -202,7 +204,7 @@ def _put_columns(draft: Draft, columns: Sequence[Seen], found: Feed, given: Mapp
 
 
 def find_feed(sample: Sample, date_format: str | None = None) -> Feed | None:
-    """Return the feed of a known writer; ``None`` for other data. Raises :class:`UsageError` for rows that are text."""
+    """Return the feed of a known writer; ``None`` for other data. Raises :class:`UsageError` if its rows are text."""
     known = {c.name.lower(): Value(quote_column(c.name), c.type, c.values) for c in sample.columns}
     if "op" in known and {"before", "after"} & known.keys() and {"ts_ms", "source"} & known.keys():
         return _read_envelope(sample, known)
@@ -247,9 +249,9 @@ def _of_flat_debezium(columns: Sequence[Seen], known: Mapping[str, Value], from_
     time = next((known[n] for n in ("__source_ts_ms", "__ts_ms") if n in known), None)
     order = next((tuple(f"{p}{n}" for n in names if f"{p}{n}" in known)
                   for names in _POSITIONS for p in ("__", "__source_") if f"{p}{names[0]}" in known), ())  # fmt: skip
-    operation, rules = ("__op", _CHANGES) if "__op" in known else ("__deleted", ())
+    operation, read, note = ("__op", _CHANGES, _NO_CHANGES) if "__op" in known else ("__deleted", (), "")
     extra = tuple(name for name in known if name.startswith("__"))
-    found = _flat(columns, known, "Debezium, flattened", operation, "d", time, order, extra, *rules)
+    found = _flat(columns, known, "Debezium, flattened", operation, "d", time, order, extra, read, note)
     if "__deleted" in known:
         mark = known["__deleted"]
         is_flag = mark.type == "BOOLEAN" and not from_text
@@ -291,9 +293,9 @@ def _read_envelope(sample: Sample, known: Mapping[str, Value]) -> Feed | None:
         types["source"] = struct_type((n, t) for n, t in struct_fields(known["source"].type) or () if n in used)
     op = known["op"].branch()
     left = tuple(f"the column '{n}' of Debezium" for n in known if n not in types)
-    read, note = _CHANGES
-    return Feed("Debezium", op, read, f"{op.text} = 'd'", time, order, columns, {n: v.text for n, v in old.items()},
-                tuple(types.items()) if sample.format == "json" else (), left, note)  # fmt: skip
+    return Feed("Debezium", op, _CHANGES, f"{op.text} = 'd'", time, order, columns,
+                {n: v.text for n, v in old.items()}, tuple(types.items()) if sample.format == "json" else (), left,
+                _NO_CHANGES)  # fmt: skip
 
 
 def _find_order(known: Mapping[str, Value], source: Mapping[str, Value]) -> tuple[Value | None, tuple[Value, ...]]:

@@ -53,7 +53,10 @@ class Columns:
 
     names: tuple[str, ...] = field(compare=False)
     all_but: bool
-    folded: frozenset[str] = frozenset()  # the names, in any case and order
+    folded: frozenset[str] = field(init=False)  # the names, in any case and order
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folded", frozenset(map(str.lower, self.names)))
 
 
 @dataclass(frozen=True)
@@ -63,10 +66,10 @@ class Flow:
     file: str
     name: str | None
     target: str  # the table that it writes, as written
-    clauses: dict[Clause, str]  # its text without comments; empty for ``IGNORE NULL UPDATES`` of all columns
+    clauses: dict[Clause, str]  # clause -> its text without comments; empty for ``IGNORE NULL UPDATES`` of all columns
     places: dict[Clause, Place]
     place: Place
-    names: Mapping[Clause, str] = field(default_factory=dict)  # the arguments in Python
+    names: Mapping[Clause, str] = field(default_factory=dict)  # clause -> the argument in Python; empty for SQL
     function: str | None = None  # of Python, which gives the snapshots instead of a ``FROM SNAPSHOT``
     once: bool = False  # whether it runs only once, as a backfill does
 
@@ -134,7 +137,7 @@ class Flow:
             names.append(bare)
         if not names:
             raise self.wrong(clause, f"lists no column; {_TWO_LISTS}")
-        return Columns(tuple(names), but is not None, frozenset(map(str.lower, names)))
+        return Columns(tuple(names), but is not None)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Reads AUTO CDC in SQL, of which sqlglot has no grammar: statements are cut at the words that begin their clauses."""
+"""Reads AUTO CDC in SQL, for which sqlglot has no grammar: statements are cut at the words that begin their clauses."""
 
 from __future__ import annotations
 
@@ -112,13 +112,16 @@ def _find_clauses(read: Sequence[Token], clauses: Sequence[str]) -> list[tuple[s
     at = 0
     while at < len(words):
         # The tokenizer takes some names of two words, such as CLUSTER BY, as one.
-        sizes = [size for size in range(1, 5) if "" not in words[at : at + size]]
-        read_by = {" ".join(" ".join(words[at : at + size]).split()): at + size for size in reversed(sizes)}
-        name = next((name for name in clauses if name in read_by), "")
+        names = ((name, at + size) for name in clauses for size in range(1, 5) if _reads(words[at : at + size], name))
+        name, end = next(names, ("", at + 1))
         if name and not (name.startswith(Clause.FROM) and found):  # a second FROM is that of an expression
-            found.append((name, at, read_by[name]))
-        at = read_by.get(name, at + 1)
+            found.append((name, at, end))
+        at = end
     return found
+
+
+def _reads(words: Sequence[str], name: str) -> bool:
+    return " ".join(" ".join(words).split()) == name and "" not in words
 
 
 def _read_flow(file: str, text: str, read: Sequence[Token]) -> Flow:

@@ -38,7 +38,7 @@ Rows = list[Sequence[Any]]
 
 
 def read_local(path: str, options: Mapping[str, str]) -> Sample | None:
-    """Read a local file; ``None`` if only Spark can read it. Raises an error for a CSV with uneven rows or headers."""
+    """Read a local file; ``None`` if only Spark can read it. Raises the errors of :func:`_refuse_uneven`."""
     found = replace(files.find(path), given=options)
     if found.kind == "csv":
         # Spark would drop cells, and name columns apart.

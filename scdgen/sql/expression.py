@@ -1,4 +1,4 @@
-"""Pure functions on SQL text: quoting, literals, splitting, and reading a user's expression."""
+"""Quotes, splits and reads SQL text. sqlglot reads; it never prints what a user or a template wrote."""
 
 from __future__ import annotations
 

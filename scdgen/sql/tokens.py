@@ -106,9 +106,10 @@ def is_wrapped(text: str) -> bool:
     >>> is_wrapped("(a OR f(b))"), is_wrapped("(a) OR (b)"), is_wrapped("a")
     (True, False, False)
     """
-    if not (text.startswith("(") and text.endswith(")")):
+    found = tokens(text)
+    if not (text.startswith("(") and found[-1].end + 1 == len(text)):  # a comment may be last
         return False
-    depths = [*accumulate(_DEPTH.get(token.token_type, 0) for token in tokens(text))]
+    depths = [*accumulate(_DEPTH.get(token.token_type, 0) for token in found)]
     return 0 not in depths[:-1] and depths[-1] == 0
 
 

@@ -1,4 +1,4 @@
-"""Which SQL functions are volatile: they give another value each time, whatever the row."""
+"""Which SQL functions are volatile: they give another value each time, whatever the row; not columns in backticks."""
 
 from __future__ import annotations
 
