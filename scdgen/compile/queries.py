@@ -163,10 +163,10 @@ def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, compiler: 
     if not added and not adopt:
         return Script()
     facts = Evolve(sql.quote_parts(spec.target_parts), added, literals(SourceRow(spec).definition))
-    return cut(_render_checked(spec, compiler, "evolve.sql", facts))
+    return cut(_render_judged(spec, compiler, "evolve.sql", facts))
 
 
-def _render_checked(spec: Spec, compiler: Compiler, file: str, facts: Facts) -> str:
+def _render_judged(spec: Spec, compiler: Compiler, file: str, facts: Facts) -> str:
     text = compiler.render(facts)
     judge(Source(spec), {file: text}, compiler.is_custom)
     return text
@@ -181,7 +181,7 @@ def require_rewindable(spec: Spec) -> None:
 
 def rewind_script(spec: Spec, compiler: Compiler) -> Script:
     """Return rewind.sql of a table with history. The session must set the variable with the time."""
-    return cut(_render_checked(spec, compiler, "rewind.sql", _rewind(spec)))
+    return cut(_render_judged(spec, compiler, "rewind.sql", _rewind(spec)))
 
 
 def rewind_counts(spec: Spec) -> Helper:
@@ -232,8 +232,8 @@ def check_all(spec: Spec, compiler: Compiler, relation: str | None = None) -> Ch
     found = replace(pattern.checks(source), environment=None)  # scdgen's own sessions need no test
     if relation is not None:
         found = replace(found, target=relation)
-    counts = _render_checked(spec, compiler, "check_all.sql", CheckCounts.like(found))
-    rows = cut(_render_checked(spec, compiler, "check_rows.sql", CheckRows.like(found))).texts
+    counts = _render_judged(spec, compiler, "check_all.sql", CheckCounts.like(found))
+    rows = cut(_render_judged(spec, compiler, "check_rows.sql", CheckRows.like(found))).texts
     number = len(found.built_in)
     # Queries and checks are matched by their position.
     if len(rows) != number:
@@ -254,7 +254,7 @@ def check_all(spec: Spec, compiler: Compiler, relation: str | None = None) -> Ch
 
 def check_script(spec: Spec, compiler: Compiler) -> str:
     """Return checks.job.sql: one statement, which fails with the checks that the table breaks."""
-    return _render_checked(spec, compiler, "checks.job.sql", CheckJob.like(pattern_of(spec).checks(Source(spec))))
+    return _render_judged(spec, compiler, "checks.job.sql", CheckJob.like(pattern_of(spec).checks(Source(spec))))
 
 
 @dataclass(frozen=True)
@@ -285,7 +285,7 @@ def broken_rows(spec: Spec, rule: str) -> Diagnose | None:
     broken += tuple(found.broken for found in rows.expected if f"{EXPECTATION}{found.name.lower()}" == rule)
     late = rule == "late" and spec.keeps_history and not spec.reads_snapshot
     # Only these rules have rows to count; the messages of the others say it all.
-    if not (broken or late or rule in {"conflict", "overlap"}):
+    if not (broken or late or (rule in {"conflict", "overlap"} and not rows.join)):
         return None
     # All rows of a snapshot have one time, which does not tell them apart.
     by_time = source.has_time and not (rule == "conflict" and spec.reads_snapshot)

@@ -1,4 +1,4 @@
-"""The first steps of a join: from several tables with versions to spans of time in which none of them changes."""
+"""The first steps of a join: from tables with versions to the rows of one history."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from scdgen.facts import variables
 from scdgen.facts.base import refusal, refuse_rows
 from scdgen.facts.columns import apply, cast, equal, struct
 from scdgen.facts.history import Times
+from scdgen.model.option import Rows, sql_texts
 from scdgen.model.rules import times_of
 from scdgen.model.spec import JoinedTable as Given
 from scdgen.model.spec import Spec
@@ -52,8 +53,7 @@ class JoinedTable:
     columns: tuple[str, ...] = ()
     """Of a parent, its quoted columns that the spec reads, in lower case."""
     refusals: tuple[str, ...] = ()
-    """Of a table whose versions make no boundaries, the refusals of one without a key, without a start, and of one
-    that does not end after its start."""
+    """The refusals of a version without a key, without a start, and of one that does not end after its start."""
 
     @property
     def label(self) -> str:
@@ -214,9 +214,7 @@ def _table(spec: Spec, of_spec: Times, alias: str, joined: Given, before: dict[s
         path=(*child.path, child) if child else (),
         columns=_read_of(spec, alias.lower()) if child else (),
     )
-    if table.has_history and not child and sum(not t.on and t.history is None for t in spec.source.join.values()) > 1:
-        return table
-    # The join that reads it drops what it does not find, before a later step could see it.
+    # A refusal in the step of the table shows its own columns.
     ends = {"_scd_from": sql.expression(joined.start), "_scd_until": sql.expression(joined.end)}
     times = [read.text if read.bare else f"{read.text} AS {name}" for name, read in ends.items()]
     row = [
@@ -230,9 +228,7 @@ def _table(spec: Spec, of_spec: Times, alias: str, joined: Given, before: dict[s
 
 
 def _read_of(spec: Spec, alias: str) -> tuple[str, ...]:
-    """Return the columns of a joined table that the spec reads, in lower case."""
-    texts = [spec.column_source(name) for name in spec.columns if name not in spec.derived]
-    texts += [text for joined in spec.source.join.values() for text in joined.on.values()]
-    texts += [spec.source.where] if spec.source.where else []
-    names = {parts[1]: None for text in texts for parts in sorted(sql.expression(text).names) if parts[0] == alias}
+    """Return the columns of a joined table that the rows of the source are made of, in lower case."""
+    read = [sorted(found.fragment.names) for found in sql_texts(spec) if found.option.over is Rows.SOURCE]
+    names = dict.fromkeys(parts[1] for names in read for parts in names if parts[0] == alias and parts[1:])
     return tuple(map(sql.quote, names))

@@ -86,7 +86,12 @@ class Rows:
     expected: tuple[Expected, ...]
     """The expectations, those that stop the statement first."""
     join: Join | None
-    """The join whose spans the rows are; ``None`` without one."""
+    """The join that the rows are read from; ``None`` without one."""
+
+    @property
+    def exists(self) -> str | None:
+        """Return the condition that what is read is a row; ``None`` if it always is."""
+        return self.join.exists if self.join else None
 
     @property
     def select(self) -> tuple[str, ...]:
@@ -96,7 +101,7 @@ class Rows:
     def select_state(self, state: State) -> list[str]:
         """Return the same with the columns that are no key in the state, and for a join whether it is a row."""
         texts = dict(self.columns)
-        exists = [f"{self.join.exists} AS _scd_exists"] if self.join and self.join.exists else []
+        exists = [f"{self.exists} AS _scd_exists"] if self.exists else []
         values = state.read(lambda field: texts[field.name])
         return [*(texts[key] for key in self.keys), *values, *self.more, *exists]
 
@@ -139,8 +144,8 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
     select = list[str]()
     if join:
         read = aliased(join.base_keys, join.base)
-        columns |= {key: _called(sql.quote(key), text) for key, text in zip(spec.keys, read, strict=True)}
-        select = [*map(_called, ("_scd_at", "_scd_until"), join.common())]
+        columns |= {key: _with_name(sql.quote(key), text) for key, text in zip(spec.keys, read, strict=True)}
+        select = [*map(_with_name, ("_scd_at", "_scd_until"), join.common())]
     more = {"_scd_at": source.time} if source.has_time else {}
     if times and spec.source.effective_until is not None:
         more["_scd_until"] = times.until_of(sql.expression(spec.source.effective_until).text)
@@ -155,7 +160,7 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
     # A row is compared with the stored sequence, even if the source has none itself.
     if spec.stored_sequence and (sequence or spec.source.feed == "changes" or not spec.keeps_history):
         sequence = {SEQUENCE: source.sequence}
-    select += [_called(alias, text) for alias, text in (more | sequence).items()]
+    select += [_with_name(alias, text) for alias, text in (more | sequence).items()]
     needed = [*source.key_names, *source.own_time] if spec.bad_rows == "skip" else []
     return Rows(
         relation=relation,
@@ -180,7 +185,7 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
     )
 
 
-def _called(name: str, text: str) -> str:
+def _with_name(name: str, text: str) -> str:
     """Return a value with its name, if it has another one."""
     return text if text.endswith(f".{name}") else f"{text} AS {name}"
 

@@ -55,6 +55,11 @@ class SourceCast:
         return find_conversion(self.text) or Conversion(self.text, self.type, self.text)
 
     @property
+    def is_time(self) -> bool:
+        """Whether the type is that of a date or a time."""
+        return self.type.startswith(_TIMES)
+
+    @property
     def length(self) -> int | None:
         """Return the maximum number of characters of the type, if it has one."""
         return length_of(self.type)
@@ -204,7 +209,7 @@ class SourceRow:
 
     @property
     def has_time(self) -> bool:
-        """Whether the source gives the time of a row; a join gives those of spans."""
+        """Whether the source gives the time of a row; a join has times of its own."""
         return self.spec.source.effective_at is not None
 
     @property

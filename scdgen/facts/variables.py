@@ -201,6 +201,16 @@ class Audit:
         return [_COLUMNS[option][2] for option, _ in self.columns]
 
     @property
+    def has_time(self) -> bool:
+        """Whether a column has the time of the run."""
+        return RUN_AT in self.values
+
+    @property
+    def has_id(self) -> bool:
+        """Whether a column has the id of the run."""
+        return RUN_ID in self.values
+
+    @property
     def assigned(self) -> list[str]:
         """Return what an UPDATE sets, each as ``name = value``."""
         return [f"{name} = {_COLUMNS[option][2]}" for option, name in self.columns if option != "inserted_at"]

@@ -92,6 +92,11 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
         return self.extract is not None and self.extract.source.has_time
 
     @property
+    def removes(self) -> str:
+        """Return the condition on the action of a version that is removed."""
+        return "IN ('fold', 'withdraw')" if self.withdraws else "= 'fold'"
+
+    @property
     def only_end(self) -> str:
         """Return the condition on the action of a version of which only the end is written."""
         extract = self.extract
@@ -123,6 +128,11 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
     def extract(self) -> Scd2Snapshot | None:
         """Return the facts of the steps, if the source is a full extract."""
         return self.staging if isinstance(self.staging, Scd2Snapshot) else None
+
+    @property
+    def versions(self) -> Scd2Versions | None:
+        """Return the facts of the steps, if the source has whole histories."""
+        return self.staging if isinstance(self.staging, Scd2Versions) else None
 
 
 @dataclass(frozen=True)
@@ -340,7 +350,8 @@ class Scd2(Pattern):
         if times.by_run:
             why["flag_matches_end"] = "the flag has one of its two values."
         groups = {"one_current": keys, "unique_start": (*keys, times.start)}
-        groups["unique_surrogate_key"] = (columns.get("surrogate_key", ""),)
+        if "surrogate_key" in columns:
+            groups["unique_surrogate_key"] = (columns["surrogate_key"],)
         listed = (check for check in VERSION_CHECKS if wanted.get(check.name, True))
         built_in = (replace(c, why=why.get(c.name, c.why), columns=groups.get(c.name, ())) for c in listed)
         return Checks(

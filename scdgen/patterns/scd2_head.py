@@ -75,7 +75,7 @@ def _stops(steps: Steps, recorded: bool) -> Iterator[str]:
         yield f"a version {which} than the extract"
     elif isinstance(steps, Scd2Versions) and steps.rows.join:
         yield "a version has no key, no start or no time between its start and its end"
-        yield "two versions of a table are valid at a time and differ"
+        yield f"two versions of a table are valid at a time{'' if steps.overlap else ' and differ'}"
     elif isinstance(steps, Scd2Versions):
         gap = steps.history.times.history.gap
         yield f"a row {'ends before its start' if gap else 'does not end after its start'}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from scdgen.facts.plan import REFRESHED, Counts
 from scdgen.model.spec import Spec
@@ -183,7 +183,11 @@ class PlanResult(Sequence["Row"]):
     """What a run would write or remove: the action and the new values of a version (scd1: of a row), or the old
     values of one that is removed."""
 
-    def __getitem__(self, place: Any) -> Any:
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Row, ...]: ...
+    def __getitem__(self, place: int | slice) -> Row | tuple[Row, ...]:
         """Return one of ``rows``, or a slice of them."""
         return self.rows[place]
 

@@ -88,6 +88,7 @@ class Parents:
         keys = ["id", "area"] if self.pairs else ["id"]
         marks = on_delete == "mark"
         names, gap, end = [*keys, *values], self.gap[1], self.open_end[1]
+        self.only = draw.choice(values) if draw.random() < 0.2 else None  # of the rows, those with more than 1 here
         self.how = Written(keys, names, tracked, gap, end, action=True, deleted=marks)
         self.text = json.dumps(self._document(keys, values))
         self.spec = load_spec_text(self.text, f"seed {seed}")
@@ -118,9 +119,11 @@ class Parents:
         history = {"type": self.kind, "gap": self.gap[0], "open_end": self.open_end[0], "action": "action"}
         if self.meaning.on_delete == "mark":
             history["deleted"] = "is_deleted"
+        where = {"where": f"{self.only[2:]}.v > 1"} if self.only else {}
         return {
             "target": f"joined.t{self.seed}", "pattern": "scd2", "keys": keys, "columns": columns, "history": history,
-            "source": {"feed": "versions", "join": join, "changed_since": ":since"},
+            "source": {"feed": "versions", "join": join, "changed_since": ":since"} | where,
+            "table": {"partition_by": ["area"]} if self.pairs else {},
             "on_delete": self.meaning.on_delete, "unchanged": self.meaning.unchanged,
             "params": {"since": {"type": self.kind, "default": "NULL"}},
         }  # fmt: skip
@@ -191,6 +194,9 @@ class Parents:
         rows, read = follow_pointers(self.joined(), since)
         values = [name for name in self.how.columns if name not in self.how.keys]
         rows = [replace(row, values={name: row.values.get(name) for name in values}) for row in rows]
+        if self.only:  # a key without a row that is read stays as it is
+            rows = [row for row in rows if (row.values[self.only] or 0) > 1]
+            read = {row.key for row in rows}
         left = {key: versions for key, versions in history.items() if key not in read}
         return replace_histories(left, rows, self.meaning)
 
