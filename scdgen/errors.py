@@ -202,8 +202,7 @@ def find_values(message: str) -> tuple[str, ...]:
     return tuple(re.findall(r"'.*'|\{.*\}|\".*\"|\bkey \w+=[^)]*", message))
 
 
-NOT_UTF8 = "is not UTF-8 text"
-NO_UTF8 = f"{NOT_UTF8}; save it as UTF-8"
+NO_UTF8 = "is not UTF-8 text; save it as UTF-8"
 DEBUG = "run again with --debug for all of it"
 _ELSEWHERE = "remove it, or name another place"
 _RIGHTS = "ask for the right to read and write there, or name another place"

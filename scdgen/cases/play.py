@@ -11,7 +11,7 @@ from scdgen import sql
 from scdgen.cases.block import Block, Row, format_block, parse_block
 from scdgen.cases.format import MERGED, Again, Batch, Case, records_now, run_columns
 from scdgen.compile.compile import render_statements
-from scdgen.compile.render import Compiler
+from scdgen.compile.render import render_query
 from scdgen.errors import DataError, EngineError
 from scdgen.model.graph import find_written
 from scdgen.model.spec import Spec
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from scdgen.duck.database import Merged
     from scdgen.run.results import RunResult
 
-_COMPILER = Compiler()
 
 Repeat = Literal["every", "last", "stated"]
 """Which batches are loaded twice: every one, the last one, or only those that say what the second load does."""
@@ -103,7 +102,7 @@ def play(case: Case, world: World, repeat: Repeat = "every", checks: Checks = "e
     reads_facts = case.spec is not None or case.facts is not None or case.views.keys() & table.spec.lookups
     if table.spec.lookups and reads_facts:
         table.put_all({}, case.facts)
-        world.execute(render_statements(table.spec, _COMPILER).lookups.texts)
+        world.execute(render_statements(table.spec).lookups.texts)
     for query in case.queries:
         world.require_known(table.spec, query.sql)
         table.compare(query.sql.strip(), query.rows, query.sql)
@@ -117,10 +116,10 @@ STORED = "_scd_stored"
 
 def stored_statements(spec: Spec, given: Given) -> list[str]:
     """Return the statements that make a target with the rows of :data:`STORED`, without its unknown member."""
-    create = render_statements(spec, _COMPILER).create.texts
+    create = render_statements(spec).create.texts
     return [
         *(create[:-1] if spec.members.unknown else create),
-        _COMPILER.render_query(store_rows(spec, pattern_of(spec).columns(spec), given.block.columns, STORED)),
+        render_query(store_rows(spec, pattern_of(spec).columns(spec), given.block.columns, STORED)),
     ]
 
 

@@ -39,7 +39,7 @@ class SparkWorld:
 
     def store(self, spec: Spec, given: Given) -> None:
         self.put(STORED, given)
-        with table_zone(Engine(self.spark, self.runner.compiler), spec) as zoned:
+        with table_zone(Engine(self.spark), spec) as zoned:
             self.execute(stored_statements(zoned, given))
 
     def run(self, spec: Spec, source: Given | None, params: Mapping[str, Any], infer: bool) -> RunResult:

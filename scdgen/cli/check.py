@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @options.specs_argument
-@options.engine_options
+@options.session_options
 @options.json_option("table")
 @junit.junit_option
 @options.limit_option(5, "Rows to show per failed check.")

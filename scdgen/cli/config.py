@@ -17,7 +17,7 @@ from scdgen.cli.output import format_value
 from scdgen.errors import UsageError, nearest
 from scdgen.settings import TARGETS, read_settings
 
-_LAST = ("remote", "warehouse", "conf", "quiet", "compiler", "debug")  # in each --help
+_LAST = ("remote", "warehouse", "conf", "quiet", "debug")  # in each --help
 OWN = frozenset(
     {"check", "diff", "feed", "format", "from", "infer", "limit", "out", "param", "plan", "run", "test", "to"}
 )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @options.specs_argument
-@options.engine_options
+@options.session_options
 @click.option("--from", "from_time", metavar="TIME", help="The first time.")
 @click.option("--to", "to_time", metavar="TIME", help="The second time.  [default: the open versions]")
 @click.option("--run", "run_id", metavar="ID", help="Show what this run changed; `scdgen history` lists runs.")
@@ -48,7 +48,7 @@ def diff(
         raise UsageError(f"diff compares one table, and {len(loaded)} specs are given; give one spec")
     (spec,) = loaded
     wanted = DiffFilter(from_time, to_time, run_id, known_from, known_to, parse_keys(key))
-    engine.compiler.render_query(wanted.query(spec))  # refuses invalid options before Spark starts
+    wanted.query(spec)  # refuses invalid options before Spark starts
     with options.open_tables(loaded, engine) as read:
         found = read(spec, partial(read_diff, spec=spec, wanted=wanted, limit=limit))
     if kind == "csv" and (found.from_time, found.to_time) != (from_time, to_time):  # a word such as yesterday

@@ -16,11 +16,10 @@ from typing import Any
 
 import click
 
-from scdgen.cli.options import feed_option, load_specs, specs_argument, templates_option
+from scdgen.cli.options import feed_option, load_specs, specs_argument
 from scdgen.cli.output import code
 from scdgen.compile.compile import render_statements
 from scdgen.compile.lineage import Lineage, lineage
-from scdgen.compile.render import Compiler
 from scdgen.compile.statements import Script
 from scdgen.escape import escape_control
 from scdgen.model.load import Lines
@@ -56,13 +55,12 @@ class Setting:
 
 @click.command()
 @specs_argument
-@templates_option
 @click.option("--format", "kind", type=click.Choice(["text", "markdown"]), default="text", show_default=True,
               help="markdown has all that --verbose shows.")  # fmt: skip
 @click.option("--verbose", is_flag=True, help="Also explain each default and step.")
 @feed_option
 def explain(
-    specs: tuple[str, ...], compiler: Compiler, kind: str, verbose: bool, feed: str | None
+    specs: tuple[str, ...], kind: str, verbose: bool, feed: str | None
 ) -> None:  # fmt: skip
     """Explain a spec for review: its MERGE, options and column lineage. Needs no Spark.
 
@@ -74,7 +72,7 @@ def explain(
     loaded = choose_feeds(load_specs(specs), feed)
     for number, spec in enumerate(loaded):
         shown = as_markdown if kind == "markdown" else as_text if verbose else as_summary
-        click.echo(("\n" if number else "") + shown(spec, render_statements(spec, compiler).merge))
+        click.echo(("\n" if number else "") + shown(spec, render_statements(spec).merge))
 
 
 def settings(spec: Spec) -> list[Setting]:

@@ -17,7 +17,6 @@ from scdgen.cli.config import describe_file_options, is_typed
 from scdgen.cli.output import code, echo, paint, print_hint, say
 from scdgen.compile.compile import render_feeds
 from scdgen.compile.queries import check_script
-from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import FILES, Script
 from scdgen.errors import Problem, SpecError, line_and_status, printable
@@ -58,8 +57,7 @@ _INTRODUCTIONS = {
 
 @click.command()
 @options.specs_argument
-@options.templates_option
-def validate(specs: tuple[str, ...], compiler: Compiler) -> None:
+def validate(specs: tuple[str, ...]) -> None:
     """Report all errors of the specs at once. Needs no Spark.
 
     \b
@@ -68,7 +66,7 @@ def validate(specs: tuple[str, ...], compiler: Compiler) -> None:
     problems, found = list[Problem](), options.find_specs(specs)
     for spec in _load_right(specs, found, problems):
         try:
-            render_feeds(spec, compiler)
+            render_feeds(spec)
             say(f"{spec.origin}: ok ({spec.target})")
         except SpecError as error:
             _note(error, problems)
@@ -100,7 +98,6 @@ def _load_right(given: Sequence[str], found: Sequence[Path], problems: list[Prob
 
 @click.command()
 @options.specs_argument
-@options.templates_option
 @click.option("--out", default="generated", show_default=True, metavar="DIR", help="The output folder.")
 @click.option("--format", "kind", type=click.Choice(["sql", "notebook", "script", "checks"]), default="sql",
               show_default=True, help="Also write a Databricks notebook, merge.sql as one statement, or checks that "
@@ -108,9 +105,7 @@ def _load_right(given: Sequence[str], found: Sequence[Path], problems: list[Prob
 @click.option("--plan", is_flag=True, help="Also write plan.sql, which shows what merge.sql would do.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff if files differ.")
 @click.option("--diff", is_flag=True, help="Like --check; also show what the changes mean for stored rows.")
-def generate(
-    specs: tuple[str, ...], compiler: Compiler, out: str, kind: str, plan: bool, check: bool, diff: bool
-) -> None:
+def generate(specs: tuple[str, ...], out: str, kind: str, plan: bool, check: bool, diff: bool) -> None:
     """Write the SQL of each spec to `DIR/<target>/`. Needs no Spark.
 
     \b
@@ -137,7 +132,7 @@ def generate(
     more = [*(["--plan"] if plan else []), *(["--out", out] if out != "generated" else [])]
     changed, foreign, commands = 0, list[Path](), []
     for name, placed in roots.items():
-        differ, known = _generate(placed, Path(out), Path(out, name or ""), compiler, asked, dry, diff)
+        differ, known = _generate(placed, Path(out), Path(out, name or ""), asked, dry, diff)
         changed += differ
         commands += [[*(["--target", name] if name else []), *specs, *more]] if differ else []
         if dry:
@@ -178,7 +173,7 @@ def _list_folders(out: Path) -> list[Path]:
 
 
 def _generate(
-    specs: Sequence[Spec], out: Path, root: Path, compiler: Compiler, asked: Collection[str], dry: bool, diff: bool
+    specs: Sequence[Spec], out: Path, root: Path, asked: Collection[str], dry: bool, diff: bool
 ) -> tuple[int, dict[str, list[str]]]:
     """Write or compare the files in the folder of a target; return how many differ, and folder -> names it may have."""
     # Headers name the spec relative to the output's parent folder, so that they do not depend on the working one.
@@ -193,13 +188,13 @@ def _generate(
     changed = 0
     known: dict[str, list[str]] = {}
     for spec in shown:
-        files = render_files(spec, compiler, added)
+        files = render_files(spec, added)
         differ, folder = 0, root / spec.folder
         known[spec.folder] = _list_names(spec, folder)
         for name in known[spec.folder]:
             differ += _write_file(folder / name, files.get(name), dry, out)
         if diff and differ:
-            _print_meanings(spec, folder, compiler)
+            _print_meanings(spec, folder)
         changed += differ
     return changed, known
 
@@ -291,11 +286,11 @@ def _read_stored(folder: Path) -> str:
     return paths.read_bytes(file, root).decode("utf-8", "replace") if paths.exists(file, root) else ""
 
 
-def render_files(spec: Spec, compiler: Compiler, added: Collection[tuple[str, str]] = frozenset()) -> dict[str, str]:
+def render_files(spec: Spec, added: Collection[tuple[str, str]] = frozenset()) -> dict[str, str]:
     """Render the files of a spec: name -> text. ``added`` are (folder, name in ``ADDED``) to write."""
     found: dict[str, str] = {}
     formats = [format_ for format_ in ADDED if (spec.folder, format_) in added]
-    for feed, texts in render_feeds(spec, compiler):
+    for feed, texts in render_feeds(spec):
         files = texts.files()
         # Only these are made of statements; a text that is written as it is need not be cut.
         scripts = texts.cut().files() if {"notebook", "script"} & {*formats} else {}
@@ -306,25 +301,16 @@ def render_files(spec: Spec, compiler: Compiler, added: Collection[tuple[str, st
         if "script" in formats:
             for name, block in _SCRIPTS.items():
                 if name in scripts:
-                    files[block] = render_script(scripts[name], compiler, feed.file_name(name))
+                    files[block] = render_script(scripts[name], feed.file_name(name))
         found |= {feed.file_name(name) if name in OF_FEED else name: text for name, text in files.items()}
     if "checks" in formats:
-        found[CHECKS] = check_script(spec, compiler)
+        found[CHECKS] = check_script(spec)
     found[SPEC_JSON] = to_json(spec)
     return found
 
 
 def render_notebook(spec: Spec, scripts: Mapping[str, Script]) -> str:
-    """Render a notebook from the files of a spec (file name -> statements).
-
-    Raises :class:`SpecError` if a line from a custom template would end a cell or switch its language; a spec cannot
-    contain such a line.
-    """
-    for name, script in scripts.items():
-        for line in script.text.splitlines():
-            if line.lstrip().startswith((_SEPARATOR, _MAGIC)):
-                message = f"a notebook takes the line {line.strip()!r} in {name} for its own; fix the template"
-                raise SpecError([Problem(spec.origin, 0, 0, message)])
+    """Render a notebook from the files of a spec (file name -> statements)."""
     title = [f"# {code(spec.target)}", "", *([code(spec.description), ""] if spec.description else [])]
     origin = code(printable(spec.origin)) + (f", feed {code(spec.feed)}" if spec.feed else "")
     title += [f"Generated from {origin}; do not edit: change the spec and run `scdgen generate`."]
@@ -345,7 +331,7 @@ def _format_markdown(lines: Sequence[str]) -> str:
     return "\n".join(f"{_MAGIC} {remark(line)}".rstrip() for line in ("%md", *lines))
 
 
-def _print_meanings(spec: Spec, place: Path, compiler: Compiler) -> None:
+def _print_meanings(spec: Spec, place: Path) -> None:
     """Print what the changes between the ``spec.json`` on disk and the spec mean for the stored rows."""
     file, old = place / SPEC_JSON, from_json(_read_stored(place))
     unknown = "what the difference means for stored rows is not known"
@@ -357,7 +343,7 @@ def _print_meanings(spec: Spec, place: Path, compiler: Compiler) -> None:
         what, lines = f"no {file} to compare with; {unknown}", []
     else:
         what, lines = "nothing was generated before, so that there is nothing to compare with", []
-    for line in write_lines(spec, lines, compiler) or [f"{spec.target}: {what}"]:
+    for line in write_lines(spec, lines) or [f"{spec.target}: {what}"]:
         echo(line)
 
 

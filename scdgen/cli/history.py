@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @options.specs_argument
-@options.engine_options
+@options.session_options
 @options.json_option("table")
 @options.limit_option(20, "Maximum versions.", least=1)
 def history(specs: tuple[str, ...], engine: options.EngineOptions, as_json: bool, limit: int) -> None:
@@ -68,7 +68,7 @@ def _format_cells(commit: Commit) -> list[object]:
 
 @click.command()
 @options.specs_argument
-@options.engine_options
+@options.session_options
 @click.option("--run", "run_id", required=True, metavar="ID", help="A run listed by `scdgen history`.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @options.json_option()

@@ -19,7 +19,6 @@ from click.shell_completion import CompletionItem
 
 from scdgen import sql
 from scdgen.cli import log
-from scdgen.compile.render import Compiler
 from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, choose_values, line_and_status
 from scdgen.files import errors as files_errors
 from scdgen.files.dialect import check_options
@@ -69,10 +68,6 @@ _target_option = click.option(  # which `load_specs` reads
 _specs = functools.partial(click.argument, "specs", nargs=-1, shell_complete=complete_path)
 specs_argument = _together(_specs(required=True, metavar="SPEC..."), _target_option, common_options)
 optional_specs_argument = _together(_specs(metavar="[SPEC...]"), _target_option, common_options)
-templates_option = click.option(
-    "--templates", "compiler", type=click.Path(exists=True, file_okay=False),
-    help="A folder of templates that replace scdgen's by name.", callback=lambda _, __, folder: Compiler(folder),
-)  # fmt: skip
 
 
 def chosen_targets() -> tuple[str, ...]:
@@ -83,12 +78,11 @@ def chosen_targets() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """The Spark to use, its settings, and what renders the SQL."""
+    """The Spark to use, and its settings."""
 
     remote: Url | None
     warehouse: str
     conf: tuple[str, ...]
-    compiler: Compiler
 
     def with_settings(self, settings: Mapping[str, str]) -> EngineOptions:
         """Return the options with settings that those of the user override."""
@@ -96,13 +90,11 @@ class EngineOptions:
 
 
 def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--remote, --warehouse and --conf, and --templates if the command has it, as one argument ``engine``."""
+    """--remote, --warehouse and --conf as one argument ``engine``."""
 
     @functools.wraps(command)
-    def call(
-        remote: Url | None, warehouse: str, conf: tuple[str, ...], compiler: Compiler | None = None, **given: object
-    ) -> object:  # fmt: skip
-        return command(engine=EngineOptions(remote, warehouse, conf, compiler or Compiler()), **given)
+    def call(remote: Url | None, warehouse: str, conf: tuple[str, ...], **given: object) -> object:
+        return command(engine=EngineOptions(remote, warehouse, conf), **given)
 
     return _together(
         click.option("--remote", type=Url, metavar="URL", help="A Spark Connect server, sc://host:port."),
@@ -112,7 +104,6 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(call)  # fmt: skip
 
 
-engine_options = _together(templates_option, session_options)
 values_option = click.option(
     "--values", type=click.Choice(["hide", "show"]), is_eager=True, expose_value=False,
     help="Show or hide row values.  [default: show; hide in metrics and events]",
@@ -329,19 +320,19 @@ def open_runner(
     # Spark starts for seconds in another process; meanwhile this one compiles the templates, which it keeps. A command
     # that needs the table to be there renders few of them.
     if not needs_tables:
-        threading.Thread(target=_compile_first, args=(specs, options.compiler), daemon=True).start()
+        threading.Thread(target=_compile_first, args=(specs,), daemon=True).start()
     with open_session(options, names, needs_tables) as spark:
         if metrics is not None:
             metrics.prepare(spark)
-        yield Runner(spark, options.compiler.templates, run_id=new_run_id(), metrics=metrics, **limits)
+        yield Runner(spark, run_id=new_run_id(), metrics=metrics, **limits)
 
 
-def _compile_first(specs: Sequence[Spec], compiler: Compiler) -> None:
+def _compile_first(specs: Sequence[Spec]) -> None:
     """Compile the first of the specs; what is wrong with it, the command finds again."""
     from scdgen.compile.compile import render
 
     with contextlib.suppress(Exception):
-        render(specs[0], compiler.templates)
+        render(specs[0])
 
 
 def find_size(paths: Iterable[str]) -> float:
@@ -376,7 +367,7 @@ def open_tables(specs: Sequence[Spec], options: EngineOptions) -> Iterator[Read]
         def read(spec: Spec, ask: Callable[[Tables], Any]) -> Any:
             if not (options.remote or options.conf or started):
                 try:
-                    return ask(LocalTables(options.warehouse, options.compiler))
+                    return ask(LocalTables(options.warehouse))
                 except ScdgenError:
                     raise
                 except Exception as error:
@@ -385,7 +376,7 @@ def open_tables(specs: Sequence[Spec], options: EngineOptions) -> Iterator[Read]
             if not started:
                 looking = options if options.remote else options.with_settings(QUICK)
                 runner = stack.enter_context(open_runner(specs, looking, needs_tables=True))
-                started.append(SparkTables(runner.spark, runner.compiler))
+                started.append(SparkTables(runner.spark))
             with output.progress(f"reading {spec.target}"):
                 return ask(started[0])
 
@@ -502,7 +493,7 @@ def open_source(
     from scdgen.engine.engine import Engine
     from scdgen.run.table import table_zone
 
-    engine = Engine(runner.spark, runner.compiler)
+    engine = Engine(runner.spark)
     with table_zone(engine, spec):  # in which texts become times
         source = files_errors.open_files(runner.spark, spec, path, options)
     try:

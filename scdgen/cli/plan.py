@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @options.specs_argument
-@options.engine_options
+@options.session_options
 @options.input_options
 @options.feed_option
 @options.csv_options

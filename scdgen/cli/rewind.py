@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @options.specs_argument
-@options.engine_options
+@options.session_options
 @click.option("--to", required=True, metavar="TIME", help="What starts or ends at this time stays.")
 @click.option("--param", multiple=True, metavar="NAME=VALUE", help="The param of `history.recorded.at`.")
 @click.option("--yes", is_flag=True, help="Do not ask.")

@@ -33,7 +33,7 @@ Counts = dict[str, Any]
 
 @click.command()
 @options.optional_specs_argument
-@options.engine_options
+@options.session_options
 @options.input_options
 @options.feed_option
 @options.csv_options

@@ -16,14 +16,13 @@ from scdgen.cli.config import is_typed
 from scdgen.errors import UsageError
 
 if TYPE_CHECKING:
-    from scdgen.compile.render import Compiler
     from scdgen.model.spec import Spec
     from scdgen.run.versions import VersionFilter, VersionRows
 
 
 @click.command()
 @options.specs_argument
-@options.engine_options
+@options.session_options
 @click.option("--key", multiple=True, metavar="K=V", help="Only this key; once per key column.")
 @click.option("--as-of", metavar="TIME", help="Only versions valid at this time: 2024-05-01, yesterday.")
 @click.option("--known-at", metavar="TIME", help="As recorded at this time (history.recorded).")
@@ -59,7 +58,7 @@ def show(
     deletes = drawn and as_of is None and not current
     wanted = VersionFilter(parse_keys(key), as_of, current, deletes, known_at, superseded=drawn)
     for spec in loaded:
-        engine.compiler.render_query(wanted.query(spec))  # refuses unknown keys and times before Spark starts
+        wanted.query(spec)  # refuses unknown keys and times before Spark starts
     with options.open_tables(loaded, engine) as read:
         for spec in loaded:
             found = read(spec, partial(read_versions, spec=spec, wanted=wanted, limit=limit))
@@ -67,7 +66,7 @@ def show(
                 output.echo(f"{spec.target}: as of {found.as_of}", err=True)
             if drawn:
                 (newest,) = read(spec, partial(read_history, spec=spec, limit=1))
-                _write_timelines(Path(str(html)), spec, wanted, found, newest.version, engine.compiler)
+                _write_timelines(Path(str(html)), spec, wanted, found, newest.version)
             elif text := output.format_rows(kind, found.columns, found.tuples, key_and_times(spec), flag_of(spec)):
                 click.echo(text)
             if found.following is not None:
@@ -107,9 +106,7 @@ def parse_keys(given: tuple[str, ...]) -> dict[str, str]:
     return keys
 
 
-def _write_timelines(
-    file: Path, spec: Spec, wanted: VersionFilter, found: VersionRows, version: int, compiler: Compiler
-) -> None:
+def _write_timelines(file: Path, spec: Spec, wanted: VersionFilter, found: VersionRows, version: int) -> None:
     """Write the page, and create its folder. Raises :class:`UsageError` if that fails."""
     from scdgen.cli.timeline import build_page, render_page
 
@@ -117,7 +114,7 @@ def _write_timelines(
     made = f"{dt.datetime.now(dt.timezone.utc):%Y-%m-%d %H:%M} UTC from table version {version}{zoned}"
     page = replace(build_page(spec, wanted, found), made=made)
     try:
-        paths.write_text(file, render_page(page, compiler))
+        paths.write_text(file, render_page(page))
     except OSError as error:
         what = f"cannot be written: {error.strerror}; name another file"
         raise UsageError(what, option="--html", value=file) from error

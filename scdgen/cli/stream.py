@@ -33,7 +33,7 @@ def parse_interval(text: str) -> str:
 
 @click.command()
 @options.specs_argument
-@options.engine_options
+@options.session_options
 @options.input_options
 @options.feed_option
 @options.merge_options
@@ -69,9 +69,7 @@ def stream(
             output.say(output.describe_batch(done))
 
     # Each micro-batch is a run with an id of its own, so each makes a runner.
-    make_runner = partial(
-        Runner, templates=engine.compiler.templates, retries=retries, metrics=measured, retry_for=retry_for
-    )
+    make_runner = partial(Runner, retries=retries, metrics=measured, retry_for=retry_for)
     batch = build_micro_batch(loaded, make_runner, checkpoint, options.parse_pairs(param, "--param"), report)
     if engine.remote is None and "://" not in batch.checkpoint:
         batch.checkpoint = paths.spark_url(Path(batch.checkpoint))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from scdgen.cli.output import format_value
-from scdgen.compile.render import Compiler
+from scdgen.compile.render import render_facts
 from scdgen.errors import UsageError
 from scdgen.facts.base import Facts
 from scdgen.model.spec import Spec
@@ -190,16 +190,16 @@ def parse_time(stored: object, kind: str) -> int | None:
     return (moment - _EPOCH) // dt.timedelta(microseconds=1)
 
 
-def render_page(page: Page, compiler: Compiler) -> str:
-    """Render the page with its policy. Raises :class:`UsageError` if a custom template is broken."""
+def render_page(page: Page) -> str:
+    """Render the page with its policy."""
     # Without any text of the table, so that none can be a style or a script that the policy allows.
     blank: dict[str, Any] = {name: _blank(value) for name, value in vars(page).items()}
     rules = ["default-src 'none'"]
     for tag in ("style", "script"):
-        found = re.findall(f"<{tag}>(.*?)</{tag}>", compiler.render(replace(page, **blank)), re.DOTALL)
+        found = re.findall(f"<{tag}>(.*?)</{tag}>", render_facts(replace(page, **blank)), re.DOTALL)
         digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in found)
         rules.append(" ".join([f"{tag}-src", *(f"'sha256-{digest}'" for digest in digests)]))
-    return compiler.render(replace(page, policy="; ".join([*rules, "base-uri 'none'", "form-action 'none'"])))
+    return render_facts(replace(page, policy="; ".join([*rules, "base-uri 'none'", "form-action 'none'"])))
 
 
 def _blank(value: Any) -> Any:

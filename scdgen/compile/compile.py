@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scdgen.compile.render import Compiler
+from scdgen.compile.render import render_facts, render_query
 from scdgen.compile.statements import Script, Scripts
 from scdgen.compile.verify import judge
 from scdgen.errors import Problem, SpecError
@@ -21,26 +21,23 @@ from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
 
 
-def render(spec: Spec, templates: str | None = None) -> Scripts[str]:
-    """Render the SQL of a spec. Raises :class:`SpecError` if the gate refuses it.
-
-    ``templates`` is a folder with templates that replace single ones of the package.
-    """
-    return _render_checked(Source(spec), Compiler(templates))
+def render(spec: Spec) -> Scripts[str]:
+    """Render the SQL of a spec. Raises :class:`SpecError` if the gate refuses it."""
+    return _render_checked(Source(spec))
 
 
-def render_statements(spec: Spec, compiler: Compiler) -> Scripts[Script]:
+def render_statements(spec: Spec) -> Scripts[Script]:
     """Render the SQL of a spec as statements. Raises :class:`SpecError` if the gate refuses it."""
-    return _render_checked(Source(spec), compiler).cut()
+    return _render_checked(Source(spec)).cut()
 
 
-def render_feeds(spec: Spec, compiler: Compiler) -> list[tuple[Spec, Scripts[str]]]:
+def render_feeds(spec: Spec) -> list[tuple[Spec, Scripts[str]]]:
     """Render the SQL for each source of a spec, the default first. Raises :class:`SpecError` as :func:`render` does.
 
     Only ``merge``, ``plan`` and ``rejects`` differ: it is one table, which a pattern must not make dependent on the
     source.
     """
-    found = [(feed, _render_checked(Source(feed), compiler)) for feed in spec.feeds]
+    found = [(feed, _render_checked(Source(feed))) for feed in spec.feeds]
     (first, own), *others = found
     for feed, texts in others:
         if texts.create != own.create:
@@ -49,25 +46,25 @@ def render_feeds(spec: Spec, compiler: Compiler) -> list[tuple[Spec, Scripts[str
     return found
 
 
-def compile_spec(spec: Spec, compiler: Compiler) -> Compiled:
+def compile_spec(spec: Spec) -> Compiled:
     """Compile all SQL of a run. Raises :class:`SpecError` if the gate refuses it."""
     source = Source(spec)
-    return Compiled.of(source, _render_checked(source, compiler), compiler)
+    return Compiled.of(source, _render_checked(source))
 
 
-def _render_checked(source: Source, compiler: Compiler) -> Scripts[str]:
-    texts = _render_texts(source, compiler)
-    judge(source, texts.files(), compiler.is_custom)
+def _render_checked(source: Source) -> Scripts[str]:
+    texts = _render_texts(source)
+    judge(source, texts.files())
     return texts
 
 
-def _render_texts(source: Source, compiler: Compiler) -> Scripts[str]:
+def _render_texts(source: Source) -> Scripts[str]:
     spec, pattern = source.spec, pattern_of(source.spec)
     columns = pattern.columns(spec)
     views = Views.of(source, pattern.read(source))
 
     def text(facts: Facts | None) -> str:
-        return compiler.render(facts) if facts else ""
+        return render_facts(facts) if facts else ""
 
     return Scripts(
         create=text(Create.of(source, columns)),
@@ -95,16 +92,14 @@ class Compiled:
     It counts the rows of each action, and the unchanged keys, after the statements before the MERGE, in the same
     session.
     """
-    compiler: Compiler
-    """What has rendered the SQL."""
 
     @classmethod
-    def of(cls, source: Source, texts: Scripts[str], compiler: Compiler) -> Compiled:
+    def of(cls, source: Source, texts: Scripts[str]) -> Compiled:
         """Cut texts, and render the query of the counts."""
         counts = pattern_of(source.spec).counts(source)
-        return cls(source.spec, texts.cut(), compiler.render_query(counts) if counts else None, compiler)
+        return cls(source.spec, texts.cut(), render_query(counts) if counts else None)
 
     def with_target(self, name: str) -> Compiled:
         """Render the SQL for another relation than the target; it was checked with the target's name."""
         source = Source(with_target(self.spec, name))
-        return self.of(source, _render_texts(source, self.compiler), self.compiler)
+        return self.of(source, _render_texts(source))

@@ -1,6 +1,6 @@
 """What commands send to Spark besides the files: plan rows, source rows, versions, checks, new columns, errors.
 
-A compiler renders them: from a template and a dataclass of its facts, or as a macro of helpers.sql.j2.
+They are rendered from a template and a dataclass of its facts, or as a macro of helpers.sql.j2.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from scdgen import sql
-from scdgen.compile.render import Compiler
+from scdgen.compile.render import render_facts
 from scdgen.compile.statements import Script, cut
 from scdgen.compile.verify import judge
 from scdgen.errors import UsageError, nearest
@@ -158,17 +158,17 @@ class DiffRun(Facts, template="diff_run.sql.j2"):
     """Whether rows that do not differ are included."""
 
 
-def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, compiler: Compiler) -> Script:
+def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool) -> Script:
     """Return the ALTER TABLE statements that add columns and record the current definition; none if not needed."""
     if not added and not adopt:
         return Script()
     facts = Evolve(sql.quote_parts(spec.target_parts), added, literals(SourceRow(spec).definition))
-    return cut(_render_judged(spec, compiler, "evolve.sql", facts))
+    return cut(_render_judged(spec, "evolve.sql", facts))
 
 
-def _render_judged(spec: Spec, compiler: Compiler, file: str, facts: Facts) -> str:
-    text = compiler.render(facts)
-    judge(Source(spec), {file: text}, compiler.is_custom)
+def _render_judged(spec: Spec, file: str, facts: Facts) -> str:
+    text = render_facts(facts)
+    judge(Source(spec), {file: text})
     return text
 
 
@@ -179,9 +179,9 @@ def require_rewindable(spec: Spec) -> None:
         raise UsageError(f"{what}; `scdgen undo` takes back a run", option="--to")
 
 
-def rewind_script(spec: Spec, compiler: Compiler) -> Script:
+def rewind_script(spec: Spec) -> Script:
     """Return rewind.sql of a table with history. The session must set the variable with the time."""
-    return cut(_render_judged(spec, compiler, "rewind.sql", _rewind(spec)))
+    return cut(_render_judged(spec, "rewind.sql", _rewind(spec)))
 
 
 def rewind_counts(spec: Spec) -> Helper:
@@ -223,24 +223,14 @@ class CheckAll:
     """The usual causes of a failure and how to fix them, each on one line."""
 
 
-def check_all(spec: Spec, compiler: Compiler, relation: str | None = None) -> CheckAll:
-    """Return the queries of the built-in checks, for another ``relation`` than the table if given.
-
-    Raises :class:`UsageError` if templates of the user produce another number of queries.
-    """
+def check_all(spec: Spec, relation: str | None = None) -> CheckAll:
+    """Return the queries of the built-in checks, for another ``relation`` than the table if given."""
     pattern, source = pattern_of(spec), Source(spec)
     found = replace(pattern.checks(source), environment=None)  # scdgen's own sessions need no test
     if relation is not None:
         found = replace(found, target=relation)
-    counts = _render_judged(spec, compiler, "check_all.sql", CheckCounts.like(found))
-    rows = cut(_render_judged(spec, compiler, "check_rows.sql", CheckRows.like(found))).texts
-    number = len(found.built_in)
-    # Queries and checks are matched by their position.
-    if len(rows) != number:
-        raise UsageError(
-            f"{spec.target}: the number of queries in check_rows.sql.j2 is {len(rows)}, not {number}; "
-            "let it hold one per check, in their order, or leave out --templates"
-        )
+    counts = _render_judged(spec, "check_all.sql", CheckCounts.like(found))
+    rows = cut(_render_judged(spec, "check_rows.sql", CheckRows.like(found))).texts
     # Show the rows in the order of the table, unless a check names its own columns.
     place = (*pattern.read(source).place, *([found.times.end] if found.times else []))
     return CheckAll(
@@ -252,9 +242,9 @@ def check_all(spec: Spec, compiler: Compiler, relation: str | None = None) -> Ch
     )
 
 
-def check_script(spec: Spec, compiler: Compiler) -> str:
+def check_script(spec: Spec) -> str:
     """Return checks.job.sql: one statement, which fails with the checks that the table breaks."""
-    return _render_judged(spec, compiler, "checks.job.sql", CheckJob.like(pattern_of(spec).checks(Source(spec))))
+    return _render_judged(spec, "checks.job.sql", CheckJob.like(pattern_of(spec).checks(Source(spec))))
 
 
 @dataclass(frozen=True)

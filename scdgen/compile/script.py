@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from scdgen.compile.render import Compiler
+from scdgen.compile.render import render_facts
 from scdgen.compile.statements import Script
 from scdgen.facts.base import Facts
 from scdgen.sql.tokens import put, tokens
@@ -27,7 +27,7 @@ class Block(Facts, template="script.sql.j2", is_sql=False):
     """Its statements with their comments, without semicolons."""
 
 
-def render_script(script: Script, compiler: Compiler, file: str = "merge.sql") -> str:
+def render_script(script: Script, file: str = "merge.sql") -> str:
     """Render the statements of ``file`` as one.
 
     Spark declares local variables before any other statement of a block. A param without a default stays a session
@@ -51,7 +51,7 @@ def render_script(script: Script, compiler: Compiler, file: str = "merge.sql") -
             rest = f"{statement.body.removesuffix(statement.rest)}{rest}"
         statements.append(f"{comments}\n{rest}".lstrip("\n"))
         comments = ""
-    return compiler.render(Block(file, script.head, tuple(variables), tuple(statements)))
+    return render_facts(Block(file, script.head, tuple(variables), tuple(statements)))
 
 
 def _localize_name(name: str, params: Collection[str]) -> str:

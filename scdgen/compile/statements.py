@@ -111,7 +111,7 @@ class Script:
                 declared = ""
 
     def declares(self, variable: str) -> bool:
-        """Whether a statement declares a variable; a custom template may not."""
+        """Whether a statement declares a variable."""
         return any(statement.declares and statement.name == variable for statement in self.statements)
 
 

@@ -9,6 +9,7 @@ from enum import Enum
 from scdgen import sql
 from scdgen.compile.compile import Compiled
 from scdgen.compile.queries import evolve_script, required_rows, source_counts
+from scdgen.compile.render import render_query
 from scdgen.compile.statements import Script, Statement
 from scdgen.facts.columns import Target
 from scdgen.facts.variables import OF_RUN, RECORDED_ORDER, RUN_ID
@@ -65,7 +66,7 @@ def list_steps(
     lookups.sql creates them, because they read facts that a run does not know.
     """
     steps: list[Step] = []
-    spec, files, compiler = compiled.spec, compiled.files, compiled.compiler
+    spec, files = compiled.spec, compiled.files
     of_run = {*OF_RUN, *(sql.expression(spec.recorded.at).params if spec.recorded else ())}
     shared: dict[tuple[str, str], Statement] = {}  # each once: a file that is pasted sets its own
 
@@ -81,8 +82,8 @@ def list_steps(
         steps.append(Step(Part.TABLE, own(files.create)))
     else:
         # Add the columns first: a row that the spec requires has values for them.
-        changes = evolve_script(spec, existing.additions, existing.adopt, compiler).texts
-        added = map(compiler.render_query, required_rows(spec, existing.lacks))
+        changes = evolve_script(spec, existing.additions, existing.adopt).texts
+        added = map(render_query, required_rows(spec, existing.lacks))
         steps.append(Step(Part.TABLE, (*changes, *added)))
     if infer:
         steps.append(Step(Part.MEMBERS, own(files.infer)))
@@ -93,7 +94,7 @@ def list_steps(
     if views:
         steps.append(Step(Part.VIEWS, views))
     if query := source_counts(spec, wanted=counts_source):
-        steps.append(Step(Part.COUNTS, (compiler.render_query(query),)))
+        steps.append(Step(Part.COUNTS, (render_query(query),)))
     # Write rejected rows before the MERGE, so that they are kept if it fails.
     if files.rejects.statements:
         steps.append(Step(Part.REJECTS, own(files.rejects)))

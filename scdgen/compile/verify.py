@@ -36,6 +36,7 @@ _ANY = exp.DataType.build("STRUCT<_scd_any STRING>", dialect=DIALECT)
 _QUERY = (exp.Select, exp.Union)
 _SETTING = (exp.Declare, exp.Set)
 _LONG_CHAIN = 20  # operators
+_FIX = "fix the spec's expression at that place"
 # File -> the kinds of statements it may contain, and those that it must end with.
 ALLOWED: dict[str, tuple[tuple[type[exp.Expression], ...], tuple[type[exp.Expression], ...]]] = {
     "create.sql": ((*_SETTING, *_QUERY, exp.Create, exp.Merge), (exp.Create, exp.Merge)),
@@ -51,15 +52,11 @@ ALLOWED: dict[str, tuple[tuple[type[exp.Expression], ...], tuple[type[exp.Expres
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # its warnings are errors here anyway
 
 
-def judge(source: Source, files: dict[str, str], custom: bool = False) -> None:
-    """Check texts of a source (file name -> SQL). Raises :class:`SpecError` with all objections, and the fix.
-
-    ``custom``: a template may be one of the user's.
-    """
+def judge(source: Source, files: dict[str, str]) -> None:
+    """Check texts of a source (file name -> SQL). Raises :class:`SpecError` with all objections, and the fix."""
     gate, spec = _Gate(source), source.spec
-    fix = "fix the template or leave out --templates" if custom else "fix the spec's expression at that place"
     problems = [
-        Problem(spec.origin, 0, 0, f"{spec.file_name(name)}: the SQL is refused: {objection}; {fix}")
+        Problem(spec.origin, 0, 0, f"{spec.file_name(name)}: the SQL is refused: {objection}; {_FIX}")
         for name, text in files.items()
         for objection in gate.objections(name, text)
     ]

@@ -17,7 +17,7 @@ from scdgen import sql
 from scdgen.compile.compile import Compiled, compile_spec
 from scdgen.compile.dates import Seen, dates_query, no_dates, runs_of, undated
 from scdgen.compile.queries import CheckAll, check_all, typed_values, variables_query
-from scdgen.compile.render import Compiler, read_file
+from scdgen.compile.render import read_file, render_query
 from scdgen.compile.steps import Existing, Part, Step, list_steps
 from scdgen.duck.known import UnknownError
 from scdgen.duck.translate import Translator
@@ -108,7 +108,7 @@ class Database:
 
     def __init__(self) -> None:
         self._open()
-        self._translator, self._compiler = Translator(), Compiler()
+        self._translator = Translator()
         self._judged: set[str] = set()
         self._compiled: dict[str, Compiled] = {}
         self._checks: dict[str, CheckAll] = {}
@@ -255,7 +255,7 @@ class Database:
             require_known_spec(bound, self._find_types, view, self._translator.translate_expression)
             self._judged.add(key)
             if key not in self._compiled:
-                self._compiled[key] = compile_spec(bound, self._compiler)
+                self._compiled[key] = compile_spec(bound)
         return self._compiled[key]
 
     def run(
@@ -298,14 +298,14 @@ class Database:
         compiled = self.compile(undated(spec), view, params)
         set_by = {variable.name for variable in param_variables(compiled.spec)}
         self.execute(found.text for found in compiled.files.merge.statements if found.name in set_by)
-        rows = self.execute(self._compiler.render_query(dates_query(spec, compiled.spec)))
+        rows = self.execute(render_query(dates_query(spec, compiled.spec)))
         dates = self._seen[spec.target, spec.feed].choose(spec, [date for (date,) in rows])
         if not dates and not self.columns(spec.target):
             raise no_dates(spec)
         return dates
 
     def _read_date(self) -> str:
-        return str(self.execute(self._compiler.render_query(variables_query(sql.variable(TAKEN))))[0][0])
+        return str(self.execute(render_query(variables_query(sql.variable(TAKEN))))[0][0])
 
     def _play(self, steps: Iterable[Step], compiled: Compiled, played: list[Part]) -> Merged:
         result = Merged()
@@ -355,7 +355,7 @@ class Database:
     def find_failures(self, spec: Spec) -> list[str]:
         """Run the checks of a table, and return the names of those that fail, as Spark's runner does."""
         key = repr(spec)
-        queries = self._checks[key] = self._checks.get(key) or check_all(spec, self._compiler)
+        queries = self._checks[key] = self._checks.get(key) or check_all(spec)
         counts = self.execute(queries.counts)[0]
         failed = [name for name, count in zip(queries.names, counts, strict=True) if count]
         return failed + [check.name for check in spec.checks if self.execute(sql.query(check.query).text)]
@@ -380,7 +380,7 @@ class Database:
             self.execute(f"DECLARE OR REPLACE VARIABLE {variable.name} {variable.type}")
         for values in typed_values(spec, infer):
             try:
-                kinds = list(self.query(f"{self._compiler.render_query(values)} LIMIT 0")[0].values())
+                kinds = list(self.query(f"{render_query(values)} LIMIT 0")[0].values())
             except (DataError, EngineError):  # the run fails as well
                 continue
             for cast, found, wanted in zip(values.casts, kinds[::2], kinds[1::2], strict=False):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from scdgen.compile.queries import BadValues, broken_rows, source_rows
-from scdgen.compile.render import Compiler
+from scdgen.compile.render import render_query
 from scdgen.engine.failures import translate
 from scdgen.engine.session import PARTITIONS_AS_TEXT, set_while, strict
 from scdgen.engine.spark3 import session_of
@@ -53,8 +53,8 @@ _locks_guard = threading.Lock()
 class Engine:
     """One session. ``lock`` is held while its variables are in use; all engines on the session share it."""
 
-    def __init__(self, spark: SparkSession, compiler: Compiler):
-        self.spark, self.compiler = spark, compiler
+    def __init__(self, spark: SparkSession):
+        self.spark = spark
         with _locks_guard:
             self.lock = _locks.setdefault(session_of(spark), threading.RLock())
 
@@ -80,7 +80,7 @@ class Engine:
 
     def query(self, facts: Facts) -> DataFrame:
         """Return the rows of a query, which Spark has not run yet."""
-        return self.spark.sql(self.compiler.render_query(facts))
+        return self.spark.sql(render_query(facts))
 
     def declare(self, variable: Variable, is_set: bool = True) -> None:
         """Declare a variable of the session, and set it to its value if ``is_set``."""
@@ -225,8 +225,6 @@ def cause(engine: Engine, spec: Spec, error: Exception) -> Exception:
     if re.search(r"\[UNRESOLVED_COLUMN[A-Z_.]*\][^\n]*with name `_scd_\w+`", str(error)):
         try:
             engine.query(source_rows(spec)).schema  # noqa: B018 - analyzed, not run
-        except ScdgenError:  # a broken template of the user
-            return error
         except Exception as of_source:
             return of_source
     return error

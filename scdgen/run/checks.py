@@ -10,7 +10,7 @@ from scdgen import sql
 from scdgen.compile.queries import check_all
 from scdgen.engine.engine import Engine
 from scdgen.engine.failures import translate_check
-from scdgen.errors import DataError, UsageError
+from scdgen.errors import DataError
 from scdgen.model.spec import Spec
 from scdgen.run.results import CheckResult
 from scdgen.run.table import TargetTable, table_zone
@@ -48,17 +48,10 @@ def check_table(engine: Engine, spec: Spec, limit: int = 5) -> list[CheckResult]
 
 
 def _run_built_in(engine: Engine, spec: Spec, relation: str | None, limit: int) -> list[CheckResult]:
-    spark, queries = engine.spark, check_all(spec, engine.compiler, relation)
-    counted = spark.sql(queries.counts)
-    # The results are matched with the names by position, and a custom template may count something else.
-    if tuple(counted.columns) != queries.names:
-        raise UsageError(
-            f"{spec.target}: check_all.sql.j2 counts {', '.join(counted.columns)}, not {', '.join(queries.names)}; "
-            "fix the template or leave out --templates"
-        )
+    spark, queries = engine.spark, check_all(spec, relation)
     results = []
     for name, failures, query, order, hint in zip(
-        queries.names, counted.collect()[0], queries.rows, queries.order, queries.hints, strict=True
+        queries.names, spark.sql(queries.counts).collect()[0], queries.rows, queries.order, queries.hints, strict=True
     ):
         # The instant after a very late end may not fit in a Python value.
         frame = spark.sql(query).drop("_scd_until", "_scd_same").orderBy(*order) if failures else None

@@ -18,7 +18,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scdgen.compile.render import Compiler
+from scdgen.compile.render import render_query
 from scdgen.facts.base import Facts
 from scdgen.model.registry import TIME_ZONE
 from scdgen.model.spec import Spec
@@ -51,8 +51,8 @@ class UnreadableError(Exception):
 class LocalTables:
     """The tables below ``folder``, the warehouse of the embedded Spark."""
 
-    def __init__(self, folder: str | Path, compiler: Compiler):
-        self._folder, self._compiler = Path(folder), compiler
+    def __init__(self, folder: str | Path):
+        self._folder = Path(folder)
 
     @contextmanager
     def reading(self, spec: Spec) -> Iterator[Spec]:
@@ -90,7 +90,7 @@ class LocalTables:
         """Run a query of the spec's table in Spark's SQL, with ``more`` expressions: name -> text."""
         from deltalake import QueryBuilder
 
-        tree = _translate(self._compiler.render_query(query), spec.target_parts, more)
+        tree = _translate(render_query(query), spec.target_parts, more)
         builder = QueryBuilder(_SETTINGS)
         for name, version in tree.meta["tables"].items():
             builder.register(name, self._open(spec, version))

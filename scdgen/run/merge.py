@@ -109,7 +109,7 @@ class Attempt:
         existing = None
         if not self.created:
             expected = with_zone(self.spec, self.compiled.spec)
-            self.additions = find_additions(expected, self.table.read_stored(), self.engine.compiler, self.job.adopt)
+            self.additions = find_additions(expected, self.table.read_stored(), self.job.adopt)
             if self.job.adopt:
                 require_passed(expected, check_table(self.engine, expected))
             existing = Existing(self.additions, self.table.lacks, self.job.adopt)
@@ -130,9 +130,8 @@ class Attempt:
                 if not ahead:
                     # The variables of the MERGE are those of the plan, whose own would read the source again.
                     self._count(self.compiled, self.compiled.files.merge.statements)
-                # A custom MERGE may do more than a plan counts.
-                planned, lean = self.job.record.planned, not self.engine.compiler.is_custom
-                self.needless = bool(planned) and lean and pattern_of(self.spec).is_needless(self.spec, planned)
+                planned = self.job.record.planned
+                self.needless = bool(planned) and pattern_of(self.spec).is_needless(self.spec, planned)
             case Part.VIEWS:
                 # A failure drops the columns that the run adds, so that the views get them after the MERGE.
                 added = {sql.unquote(column.name) for column in self.additions}
@@ -198,7 +197,7 @@ class Attempt:
 
     def _note_taken(self) -> AbstractContextManager[object]:
         """Add the time of the snapshot to the commits of this block; refuse one that would take back later rows."""
-        taken = read_taken(self.engine, self.compiled.spec, self.compiled.files.merge) if self.noted else ""
+        taken = read_taken(self.engine, self.compiled.spec) if self.noted else ""
         if not taken:
             return contextlib.nullcontext()
         if not self.created and self.spec.source.effective_at and delta.compares_snapshots(self.spec):

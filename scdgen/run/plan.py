@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from scdgen import sql
 from scdgen.compile.compile import Compiled
 from scdgen.compile.queries import plan_rows, plan_sample, plan_shape
+from scdgen.compile.render import render_query
 from scdgen.compile.statements import Statement
 from scdgen.engine.engine import Engine
 from scdgen.errors import UsageError, nearest
@@ -61,13 +62,10 @@ class PlanView:
         frame = self._query(self._counts)
         return _read_numbers(frame.select(*([name for name in frame.columns if name in names] if names else "*")))
 
-    def count_run(self, lean: bool, late: bool = False) -> dict[str, int]:
-        """Count what a run would do to keys and versions, and the late rows with ``late``.
-
-        ``lean``: if possible, query only the CTEs of the MERGE, which custom templates may name differently.
-        """
+    def count_run(self, late: bool = False) -> dict[str, int]:
+        """Count what a run would do to keys and versions, and the late rows with ``late``."""
         shape, actions = plan_shape(self.spec), pattern_of(self.spec).actions(self.spec)
-        query = self.compiled.counts if lean and not (late and shape.late) else None
+        query = None if late and shape.late else self.compiled.counts
         if query is None:
             return self.count(*(action for action in actions if action != REFRESHED), *(["late"] if late else []))
         counts = _read_numbers(self.spark.sql(query))
@@ -78,12 +76,12 @@ class PlanView:
 
     def rows(self) -> list[Row]:
         """Read every version (scd1: row) that a run would write or remove: its action and its new values."""
-        return self._query(self.compiled.compiler.render_query(plan_rows(self.spec))).collect()
+        return self._query(render_query(plan_rows(self.spec))).collect()
 
     def summarize(self, target: str, limit: int, skipped: int) -> PlanResult:
         """Read the counts, and up to ``limit`` rows of each action."""
         counts, pattern = self.count(), pattern_of(self.spec)
-        query = self.compiled.compiler.render_query(plan_sample(self.spec, limit)) if limit else ""
+        query = render_query(plan_sample(self.spec, limit)) if limit else ""
         rows = self._query(query).collect() if query else []
         return PlanResult(
             target=target,
@@ -132,11 +130,7 @@ def open_plan(
     ``done`` were run before, and are not run again, whatever comment they have here: a DECLARE would make its variable
     NULL.
     """
-    found = compiled.files.plan.statements
-    if len(found) < 3 or found[-3].name != VIEW:
-        what = f"must make the view {VIEW} and end with the two queries that read it"
-        raise UsageError(f"{compiled.spec.pattern}/plan.sql.j2: {what}; fix the template or leave out --templates")
-    *before, create, counts, _ = found
+    *before, create, counts, _ = compiled.files.plan.statements
     known = {statement.body for statement in done}
     try:
         engine.execute(statement.text for statement in before if statement.body not in known)
@@ -157,7 +151,7 @@ def plan_table(engine: Engine, spec: Spec, compiled: Compiled, source: DataFrame
         else:
             # Compare an existing table as a run would, and refuse what a run would refuse.
             found = table.read_stored()
-            missing = find_additions(with_zone(spec, compiled.spec), found, engine.compiler, not found.adopted)
+            missing = find_additions(with_zone(spec, compiled.spec), found, not found.adopted)
         added = () if creates else tuple(sql.unquote(column.name) for column in missing)
         with (
             table.view_with_columns(missing) as name,

@@ -107,11 +107,11 @@ def _open(
             table = TargetTable(engine.spark, spec)
             table.require()
             # Refuse a table whose rows do not mean what the spec says; columns that it lacks do not matter.
-            find_additions(with_zone(spec, bound), table.read_stored(), engine.compiler)
+            find_additions(with_zone(spec, bound), table.read_stored())
             kind = spec.history.type.upper()
-            (time,) = SparkTables(engine.spark, engine.compiler).require_valid([("--to", str(to), kind)])
+            (time,) = SparkTables(engine.spark).require_valid([("--to", str(to), kind)])
             engine.declare(Variable(REWIND_TO, kind, cast(sql.text_literal(time), kind)))
-            *before, merge = list_own(rewind_script(bound, engine.compiler), run_id)
+            *before, merge = list_own(rewind_script(bound), run_id)
             engine.execute(before)
             yield bound, time, merge
 

@@ -18,7 +18,7 @@ from scdgen import sql
 from scdgen.compile.compile import Compiled
 from scdgen.compile.dates import dates_query, no_dates, runs_of, undated
 from scdgen.compile.queries import source_counts, variables_query
-from scdgen.compile.render import Compiler
+from scdgen.compile.render import render_query
 from scdgen.engine.engine import Engine
 from scdgen.engine.session import require_primary_keys
 from scdgen.engine.spark3 import require_types, session_of, with_variables
@@ -55,7 +55,6 @@ class Runner:
     def __init__(
         self,
         spark: SparkSession,
-        templates: str | None = None,
         retries: int | None = None,
         run_id: str | None = None,
         metrics: str | Metrics | None = None,
@@ -66,7 +65,6 @@ class Runner:
 
         Args:
             spark: the session.
-            templates: a folder of custom templates.
             retries: how often a run starts over, at most; no limit if ``None``.
             run_id: one id for all runs of this runner in the tables' logs, instead of an id for each.
             metrics: a Delta table that gets a row per run; created if it does not exist.
@@ -75,13 +73,12 @@ class Runner:
             openlineage: a file or the URL of a server that gets the events of each run; streams have none.
         """
         self.spark = with_variables(spark)
-        self.compiler = Compiler(templates)
         seconds = retry_for.total_seconds() if isinstance(retry_for, dt.timedelta) else float(retry_for)
         self.limit = RetryLimit(seconds, retries)
         self.run_id = run_id
         self._metrics = Metrics(metrics) if isinstance(metrics, str) else metrics
         self._openlineage = OpenLineage(openlineage) if isinstance(openlineage, str) else openlineage
-        self._engine = Engine(self.spark, self.compiler)
+        self._engine = Engine(self.spark)
 
     def run(
         self,
@@ -191,7 +188,7 @@ class Runner:
             return self
         own = copy.copy(self)
         own.spark = with_variables(source.sparkSession)
-        own._engine = Engine(own.spark, self.compiler)
+        own._engine = Engine(own.spark)
         return own
 
     @contextmanager
@@ -229,7 +226,7 @@ class Runner:
 
     def _count(self, spec: Spec, planned: PlannedRun | None, plan: PlanView) -> dict[str, int]:
         """Count what a run would do, which a saved plan may refuse; late rows only for the metrics."""
-        counts = plan.count_run(not self.compiler.is_custom, self._metrics is not None)
+        counts = plan.count_run(self._metrics is not None)
         if planned is not None:
             planned.require_counts(pattern_of(spec).split_counts(spec, counts))
         return counts
@@ -262,10 +259,10 @@ class Runner:
 
             def attempt() -> PlanResult:
                 with plan_table(own._engine, spec, compiled, prepared.rows) as plan:
-                    counted = own._engine.count_source(bound, own.compiler.render_query(query) if query else "")
+                    counted = own._engine.count_source(bound, render_query(query) if query else "")
                     # A new table has no snapshot to compare with.
                     compares = delta.compares_snapshots(spec) and not plan.creates
-                    taken = read_taken(own._engine, bound, compiled.files.plan) if compares else ""
+                    taken = read_taken(own._engine, bound) if compares else ""
                     newer = TargetTable(own.spark, spec).find_newer_snapshot(taken) if taken else ""
                     # Only a new column that is tracked opens a version for each key with a value.
                     tracked = tuple(name for name in plan.added if spec.keeps_history and name in spec.tracked)
@@ -327,7 +324,7 @@ class Runner:
         wanted = VersionFilter(keys or {}, as_of, current, known_at=known_at)
         with table_zone(self._engine, spec) as zoned, self._engine.translated(spec):
             TargetTable(self.spark, spec).require()
-            return SparkTables(self.spark, self.compiler).select_versions(zoned, wanted)
+            return SparkTables(self.spark).select_versions(zoned, wanted)
 
     def diff(
         self,
@@ -356,7 +353,7 @@ class Runner:
             DataError, EngineError: the table, the key, the run or its versions do not exist, or the engine failed.
         """
         wanted = DiffFilter(from_time, to_time, run_id, known_from, known_to, keys or {})
-        return read_diff(SparkTables(self.spark, self.compiler), spec, wanted, limit)
+        return read_diff(SparkTables(self.spark), spec, wanted, limit)
 
     def check(self, spec: Spec, limit: int = 5) -> list[CheckResult]:
         """Run the built-in checks, counted in one scan, and the spec's own; ``limit`` bounds each sample.
@@ -395,7 +392,6 @@ class Runner:
         # Each micro-batch is a run with its own id; streams send no events of OpenLineage.
         runner = partial(
             Runner,
-            templates=self.compiler.templates,
             retries=self.limit.times,
             metrics=self._metrics,
             retry_for=self.limit.seconds,
@@ -410,7 +406,7 @@ class Runner:
 
     def history(self, spec: Spec, limit: int | None = None) -> list[Commit]:
         """Read the versions of the table, newest first, with the runs that wrote them."""
-        return read_history(SparkTables(self.spark, self.compiler), spec, limit)
+        return read_history(SparkTables(self.spark), spec, limit)
 
     def plan_undo(self, spec: Spec, run_id: str) -> Undo:
         """Plan an :meth:`undo`, and raise the errors that it would raise; writes nothing."""

@@ -77,7 +77,7 @@ class State(_Part):
     spec: str
     """The SHA-256 of the spec with its defaults filled in, in hex digits."""
     sql: str
-    """The SHA-256 of its SQL, which custom templates change as well."""
+    """The SHA-256 of its SQL."""
     zone: str
     """The time zone of the table, or of the session that would create it."""
     warehouse: str
@@ -102,7 +102,7 @@ class State(_Part):
         if self.spec != found.spec:
             yield "the spec has changed"
         if self.sql != found.sql:
-            yield "the SQL of the spec has changed, as by other templates"
+            yield "the SQL of the spec has changed, as by another version of scdgen"
         tables, now = ({one.name: one for one in (state.target, *state.reads)} for state in (self, found))
         for name in dict.fromkeys([*tables, *now]):
             yield from _describe_table(name, tables.get(name), now.get(name))
@@ -253,7 +253,7 @@ def read_state(engine: Engine, spec: Spec, source: str | None) -> State:
         return State(
             scdgen=__version__,
             spec=_hash(to_json(spec)),
-            sql=_hash(json.dumps(render(spec, engine.compiler.templates).files())),
+            sql=_hash(json.dumps(render(spec).files())),
             zone=zoned.time_zone,
             warehouse=hide_secrets(str(spark.conf.get("spark.sql.warehouse.dir"))),
             catalog=spark.catalog.currentCatalog(),

@@ -66,10 +66,10 @@ def prepare(
     reads_by_name = given is None and (spec.source.query is None or _reads_own_target(spec))
     view = None if reads_by_name else f"_scd_source_{next(_numbers)}"
     # Compile before the first statement, so that a broken spec costs no Spark job.
-    compiled = compile_spec(bind(spec, view, values), engine.compiler)
+    compiled = compile_spec(bind(spec, view, values))
     with table_zone(engine, spec) as zoned:
         if zoned.time_zone != spec.time_zone:  # known only now, from the table or the session
-            compiled = compile_spec(bind(zoned, view, values), engine.compiler)
+            compiled = compile_spec(bind(zoned, view, values))
         if reads_by_name or given is not None:
             yield Prepared(compiled, given)
             return
@@ -77,7 +77,7 @@ def prepare(
         with engine.lock:  # sets the variables of the params, which are shared by the session
             rows = _compute_rows(engine, own)
             # Without kept rows, put the query into the MERGE, which then computes it several times.
-            yield Prepared(compiled, rows) if rows is not None else Prepared(compile_spec(own, engine.compiler), None)
+            yield Prepared(compiled, rows) if rows is not None else Prepared(compile_spec(own), None)
 
 
 def _compute_rows(engine: Engine, bound: Spec) -> DataFrame | None:

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING
 from scdgen import sql
 from scdgen.compile.dates import Seen, property_of
 from scdgen.compile.queries import variables_query
-from scdgen.compile.render import Compiler
-from scdgen.compile.statements import Script
 from scdgen.engine.engine import Engine
 from scdgen.engine.session import as_written, is_as_written, read_zone, zone_while
 from scdgen.errors import DataError
@@ -187,9 +185,9 @@ class TargetTable:
             raise
 
 
-def read_taken(engine: Engine, bound: Spec, script: Script) -> str:
-    """Read when the snapshot was taken, once the variables are set; empty without one, as with a custom template."""
-    if not (script.declares(TAKEN_AT) and Source(bound).takes_time):
+def read_taken(engine: Engine, bound: Spec) -> str:
+    """Read when the snapshot was taken, once the variables are set; empty without one."""
+    if not Source(bound).takes_time:
         return ""
     return str(engine.query(variables_query(TAKEN_AT)).collect()[0][0])
 
@@ -217,7 +215,7 @@ def table_zone(engine: Engine, spec: Spec) -> Iterator[Spec]:
         yield spec.in_zone("UTC" if zone in UTC_NAMES else zone)
 
 
-def find_additions(spec: Spec, stored: Stored, compiler: Compiler, adopt: bool = False) -> tuple[Target, ...]:
+def find_additions(spec: Spec, stored: Stored, adopt: bool = False) -> tuple[Target, ...]:
     """Return the columns that the spec has and the table lacks.
 
     With ``adopt``, the options in the table's properties are not compared. Raises :class:`DataError` with a line, and
@@ -229,7 +227,7 @@ def find_additions(spec: Spec, stored: Stored, compiler: Compiler, adopt: bool =
         way_out = "name another target, or make it one with CONVERT TO DELTA"
         raise DataError(f"{spec.target}: is a {stored.kind} table and no Delta table; {way_out}")
     added, lines = find_added(spec, stored), [line for line in compare(stored, spec, adopt) if line.stops]
-    written, count = write_lines(spec, lines, compiler), len(lines)
+    written, count = write_lines(spec, lines), len(lines)
     if adopt and added and not lines:
         listed = ", ".join(sql.unquote(column.name) for column in added)
         what = f"adopt the table with the columns that it has first, without {listed}; add them afterwards"

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from scdgen import sql
 from scdgen.compile.queries import Show, require_recorded, type_keys
-from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
 from scdgen.engine.failures import missing_name
 from scdgen.engine.session import set_while
@@ -144,8 +143,8 @@ class VersionRows:
 class SparkTables:
     """The tables of a session."""
 
-    def __init__(self, spark: SparkSession, compiler: Compiler):
-        self._spark, self._engine = spark, Engine(spark, compiler)
+    def __init__(self, spark: SparkSession):
+        self._spark, self._engine = spark, Engine(spark)
 
     @contextmanager
     def reading(self, spec: Spec) -> Iterator[Spec]:

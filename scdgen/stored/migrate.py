@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from scdgen import sql
-from scdgen.compile.render import Compiler
+from scdgen.compile.render import render_facts
 from scdgen.compile.statements import cut
 from scdgen.errors import STATEMENT, UsageError
 from scdgen.facts.base import Facts
@@ -153,18 +153,18 @@ class Line:
             parts.append(f"use {ADOPT}")
         return "; ".join(parts)
 
-    def write(self, spec: Spec, compiler: Compiler) -> list[str]:
+    def write(self, spec: Spec) -> list[str]:
         """Write the line, then the lines of the statements, which are indented."""
         if not self.steps:
             return [self.text]
         facts = Migrate(sql.quote_parts(spec.target_parts), self.steps, tuple(map(sql.quote, spec.keys)), Times(spec))
-        statements = cut(compiler.render(facts)).texts
+        statements = cut(render_facts(facts)).texts
         return [self.text, *(f"{STATEMENT}{part}" for text in statements for part in f"{text};".splitlines())]
 
 
-def write_lines(spec: Spec, lines: Iterable[Line], compiler: Compiler) -> list[str]:
+def write_lines(spec: Spec, lines: Iterable[Line]) -> list[str]:
     """Write lines of a message, each with the name of the table; those of the statements are indented instead."""
-    written = (line.write(spec, compiler) for line in lines)
+    written = (line.write(spec) for line in lines)
     return [text for first, *below in written for text in (f"{spec.target}: {first}", *below)]
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import Runner, load_spec_text, render
-from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import cut
 from scdgen.engine.spark3 import Substituting
@@ -96,7 +95,7 @@ def test_pasted_file_has_an_id_of_its_own(spark: SparkSession, form: str) -> Non
     spark.sql(f"DROP TABLE IF EXISTS {spec.target}")
     rows(spark, (1, "Ann", "2024-01-01"), (2, "Bob", "2024-01-01")).createOrReplaceTempView("pasted")
     scripts = render(bind(spec, "pasted", {}))
-    merge = cut(scripts.merge).texts if form == "files" else [render_script(cut(scripts.merge), Compiler())]
+    merge = cut(scripts.merge).texts if form == "files" else [render_script(cut(scripts.merge))]
     for statement in [*cut(scripts.create).texts, *merge]:
         spark.sql(statement).collect()
     found = stored(spark, spec.target)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, EngineError, Runner, load_spec_text, render
-from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import cut
 from tests.conftest import by_tier, rows_of
@@ -78,7 +77,7 @@ def as_file(session: Any, spec: Spec) -> None:
 
 
 def as_script(session: Any, spec: Spec) -> None:
-    session.sql(render_script(cut(render(spec).merge), Compiler())).collect()
+    session.sql(render_script(cut(render(spec).merge))).collect()
 
 
 @pytest.mark.verify

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from scdgen import Runner, load_spec_text
-from scdgen.compile.render import Compiler
 from scdgen.engine.session import register_tables
 from scdgen.model.spec import Spec
 from scdgen.paths import spark_url
@@ -110,7 +109,7 @@ def test_rows_without_spark_are_those_of_spark(spark: Any, warehouse: Path, name
     spec = spec_of(name, "updated_at: seen", "scd1") if name == "scd1" else spec_of(name, HISTORIES[name])
     for batch in (0, 1):
         merge(spark, spec, batch)
-    local, ours = LocalTables(warehouse, Compiler()), SparkTables(spark, Compiler())
+    local, ours = LocalTables(warehouse), SparkTables(spark)
     for wanted in looks(spec):
         read: Any = read_versions if isinstance(wanted, VersionFilter) else read_diff
         for limit in (0, 2) if wanted in (VersionFilter(), DiffFilter(run_id=f"{name}-1")) else (0,):
@@ -136,7 +135,7 @@ def test_tables_below_a_folder_with_odd_characters_are_found_again(spark: Any, t
 
 @pytest.mark.nightly
 def test_what_might_differ_is_left_to_spark(spark: Any, warehouse: Path) -> None:
-    local = LocalTables(warehouse, Compiler())
+    local = LocalTables(warehouse)
     maps = load_spec_text(
         "target: look.maps\npattern: scd1\nsource: {table: nowhere}\nkeys: [id]\n"
         "columns: {id: 'decimal(4,1)', by_day: 'map<date,int>'}\n"

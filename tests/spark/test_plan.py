@@ -76,7 +76,7 @@ class _Batch:
             self.runner._prepare(self.spec, *self.given) as prepared,
             plan_table(self.runner._engine, self.spec, prepared.compiled, prepared.rows) as read,
         ):
-            counted = read.count_run(lean=True)
+            counted = read.count_run()
         expected = {**plan.counts.keys, **plan.counts.versions}
         expected.pop("refreshed", None)
         assert counted == expected, self.label

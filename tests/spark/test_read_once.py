@@ -9,7 +9,6 @@ import pytest
 from scdgen import EngineError, Runner, load_spec_text
 from scdgen.compile import compile as compiling
 from scdgen.compile import verify
-from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
 from scdgen.facts.built import Source
 from scdgen.run.source import prepare
@@ -86,9 +85,9 @@ def test_query_on_its_own_table_is_not_cached(spark: SparkSession) -> None:
     text = SPEC.replace("TABLE", "itself").replace(
         "FROM RANGE(40) WHERE", "FROM RANGE(40) LEFT ANTI JOIN once.itself USING (id) WHERE"
     )
-    with prepare(Engine(spark, Compiler()), load_spec_text(text), None, DAY) as prepared:
+    with prepare(Engine(spark), load_spec_text(text), None, DAY) as prepared:
         assert prepared.rows is None
-    with prepare(Engine(spark, Compiler()), load_spec_text(SPEC), None, DAY) as prepared:
+    with prepare(Engine(spark), load_spec_text(SPEC), None, DAY) as prepared:
         assert prepared.rows is not None
         assert prepared.rows.collect() == prepared.rows.collect()
 
@@ -126,9 +125,9 @@ def test_run_compiles_its_spec_once(spark: SparkSession, source: str, monkeypatc
     judged: list[str] = []
     real = verify.judge
 
-    def judge(source: Source, files: dict[str, str], custom: bool) -> None:
+    def judge(source: Source, files: dict[str, str]) -> None:
         judged.extend(files)
-        real(source, files, custom)
+        real(source, files)
 
     monkeypatch.setattr(compiling, "judge", judge)
     spec, runner = load_spec_text(SPEC.replace("TABLE", f"compiled_{source}")), Runner(spark)

@@ -10,7 +10,6 @@ import pytest
 
 from scdgen import load_spec_text
 from scdgen.compile.compile import render
-from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import cut
 from scdgen.engine.engine import rule_name
@@ -67,7 +66,7 @@ def test_script_gives_the_rows_of_the_merge(spark: SparkSession, tmp_path: Path,
         for again in (False, True):
             rules = [
                 rule_of(spark, cut(scripts[0].merge).texts),
-                rule_of(spark, [render_script(cut(scripts[1].merge), Compiler())]),
+                rule_of(spark, [render_script(cut(scripts[1].merge))]),
             ]
             label = f"seed {seed}, batch {number}{', again' * again}\n{cases[0].text}"
             assert rules[0] == rules[1], label
@@ -92,7 +91,7 @@ def test_column_does_not_hide_the_param(spark: SparkSession) -> None:
     run_statements(spark, render(spec).create)
     rows = [(1, 1, "2024-01-01"), (2, 2, "2024-01-01")]
     spark.createDataFrame(rows, "id int, since int, at string").createOrReplaceTempView("script_source")
-    spark.sql(render_script(cut(render(spec).merge), Compiler())).collect()
+    spark.sql(render_script(cut(render(spec).merge))).collect()
     assert [row.id for row in spark.table("script.t").collect()] == [2]
     # Other tests may leave _scd_batch_from in this session: they run merge.sql.
     with pytest.raises(Exception, match="UNRESOLVED_COLUMN"):
@@ -112,7 +111,7 @@ def test_script_keeps_rejected_rows_once(spark: SparkSession) -> None:
     rows = [(1, 1, "2024-01-01"), (2, 2, "2024-01-01"), (3, 9, "2024-01-01")]
     spark.createDataFrame(rows, "id int, since int, at string").createOrReplaceTempView("script_source")
     for script in (scripts.rejects, scripts.merge, scripts.rejects):
-        spark.sql(render_script(cut(script), Compiler())).collect()
+        spark.sql(render_script(cut(script))).collect()
     assert [row.id for row in spark.table(spec.target).collect()] == [2]
     found = spark.table("script.rejected").selectExpr("rule", "get_json_object(row_json, '$.id')", "run IS NOT NULL")
     assert [tuple(row) for row in found.collect()] == [("small", "3", True)]

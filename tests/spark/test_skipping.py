@@ -13,7 +13,6 @@ import pytest
 
 from scdgen import Runner, Spec, load_spec_text
 from scdgen.compile.compile import render
-from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import cut
 from scdgen.model.bind import bind
@@ -134,7 +133,7 @@ def test_script_skips_files_closed_before_the_batch(spark: SparkSession, kind: s
     take_away(spark, only_closed(spark))
     batch(spark, 4, "d", keys=5).createOrReplaceTempView("skipping_source")
     for _ in range(2):
-        spark.sql(render_script(cut(render(bind(spec, "skipping_source", {})).merge), Compiler())).collect()
+        spark.sql(render_script(cut(render(bind(spec, "skipping_source", {})).merge))).collect()
         current: dict[int, Any] = {row[0]: row[1] for row in spark.sql(_open(spec)).collect()}
         assert current == {key: "d" if key < 5 else "c" for key in range(KEYS)}
 

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 import pytest
 from jinja2 import nodes
-from jinja2.sandbox import SandboxedEnvironment
 
 from scdgen.compile import render
 
@@ -23,7 +22,7 @@ def recorded() -> Iterator[tuple[set[str], set[str]]]:
     """
     known: set[str] = set()
     taken: set[str] = set()
-    environment: SandboxedEnvironment = render._environment.__wrapped__(None, ())
+    environment = render.environment.__wrapped__()
     environment.bytecode_cache = None  # what is marked is for this test alone
     parse = environment._parse
 
@@ -40,7 +39,7 @@ def recorded() -> Iterator[tuple[set[str], set[str]]]:
     environment.globals[TOOK] = took
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(environment, "_parse", parse_and_mark)
-        patch.setattr(render, "_environment", lambda *_: environment)
+        patch.setattr(render, "environment", lambda: environment)
         for name in environment.list_templates(filter_func=lambda name: name.endswith(".sql.j2")):
             environment.get_template(name)
         yield known, taken

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen import Spec, load_spec_text, render
 from scdgen.compile import queries
-from scdgen.compile.render import Compiler
+from scdgen.compile.render import render_query
 from scdgen.compile.statements import cut
 from scdgen.facts.base import EXPECTATION
 from scdgen.facts.built import Source
@@ -151,7 +151,7 @@ def find_queries(spark: SparkSession, spec: Spec) -> Iterator[tuple[str, str]]:
 
     Runs the statements before each, which set variables and create views.
     """
-    text = Compiler().render_query
+    text = render_query
     *before, view, counts, sample = cut(render(spec).plan).texts
     for statement in (*before, view):
         spark.sql(statement)
@@ -168,9 +168,9 @@ def find_queries(spark: SparkSession, spec: Spec) -> Iterator[tuple[str, str]]:
     for rule in [*rules, "overlap"] if spec.source.feed == "versions" else rules:
         if broken := queries.broken_rows(spec, rule):
             yield f"broken rule {rule}", text(broken)
-    checks = queries.check_all(spec, Compiler())
+    checks = queries.check_all(spec)
     yield "scdgen check", checks.counts
-    yield "checks.job.sql", queries.check_script(spec, Compiler())
+    yield "checks.job.sql", queries.check_script(spec)
     for check, rows in zip(checks.names, checks.rows, strict=True):
         yield f"check_rows.sql: {check}", rows
     yield "scdgen show", text(VersionFilter({"id": 1}).query(spec))

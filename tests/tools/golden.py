@@ -27,7 +27,7 @@ from scdgen.compile.queries import (
     source_counts,
     source_rows,
 )
-from scdgen.compile.render import Compiler
+from scdgen.compile.render import render_query
 from scdgen.facts.base import Facts
 from scdgen.facts.built import Source
 from scdgen.patterns.pattern import pattern_of
@@ -98,15 +98,14 @@ def texts(spec: Spec) -> dict[str, str]:
         "source_rows.sql": source_rows(spec),
         "source_counts.sql": source_counts(spec, wanted=True),
     }
-    compiler = Compiler()
-    checks = check_all(spec, compiler)
+    checks = check_all(spec)
     return {
         **render(spec).files(),
-        "evolve.sql": evolve_script(spec, added, adopt=True, compiler=compiler).text,
+        "evolve.sql": evolve_script(spec, added, adopt=True).text,
         "check_all.sql": checks.counts,
         "check_rows.sql": ";\n\n".join(checks.rows),
-        "checks.job.sql": check_script(spec, compiler),
-        **{name: compiler.render_query(facts) if facts else "" for name, facts in queries.items()},
+        "checks.job.sql": check_script(spec),
+        **{name: render_query(facts) if facts else "" for name, facts in queries.items()},
     }
 
 

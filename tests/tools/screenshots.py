@@ -13,7 +13,6 @@ import tempfile
 from pathlib import Path
 
 from scdgen.cli.timeline import render_page
-from scdgen.compile.render import Compiler
 from tests.support.html_pages import find_chromium, with_script
 from tests.support.timelines import RECORDED, STORY, made, spec_of
 
@@ -45,7 +44,7 @@ def shoot(text: str, file: Path, width: int, scheme: str) -> None:
 def main(folder: str, *widths: str) -> None:
     """Write the pictures."""
     page = made(STORY, spec_of(RECORDED, "description: Where customers lived\n"), superseded=True)
-    text = with_script(render_page(page, Compiler(None)), _LOOK)
+    text = with_script(render_page(page), _LOOK)
     for width in map(int, widths or ("900",)):
         for scheme in _SCHEMES:
             shoot(text, Path(folder, f"known-{scheme}-{width}.png").absolute(), width, scheme)

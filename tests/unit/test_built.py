@@ -9,7 +9,6 @@ import pytest
 
 from scdgen import load_spec, load_spec_text, render
 from scdgen.compile.compile import compile_spec
-from scdgen.compile.render import Compiler
 from scdgen.facts.built import Source
 from scdgen.facts.columns import Field
 from scdgen.facts.history import History, Times
@@ -35,7 +34,7 @@ def test_compile_builds_shared_facts_once(kind: str, monkeypatch: pytest.MonkeyP
             _init(self, *args, **named)
 
         monkeypatch.setattr(counted, "__init__", count)
-    compile_spec(spec, Compiler())
+    compile_spec(spec)
     of_history = {"Times": 1, "History": 1} if spec.keeps_history else {}
     if not spec.keeps_history:
         del built["Field"]  # the MERGE of scd1 has some of its own

@@ -12,12 +12,9 @@ from typing import Any
 
 import pytest
 
-from scdgen import Spec, load_spec_text
 from scdgen.cli.check import Report, exit_status, format_reports, render_junit
 from scdgen.cli.main import main
-from scdgen.compile.queries import check_all
-from scdgen.compile.render import Compiler
-from scdgen.errors import DataError, EngineError, UsageError
+from scdgen.errors import DataError, EngineError
 from scdgen.facts.checks import UNIQUE_KEY, VERSION_CHECKS
 from scdgen.run.results import CheckResult
 from tests.conftest import ROOT
@@ -133,27 +130,3 @@ tests="1" failures="0" errors="1" skipped="0">
 </testsuites>
 """
     )
-
-
-@pytest.fixture
-def spec() -> Spec:
-    return load_spec_text(
-        "target: crm.t\npattern: scd1\nsource: {table: crm.s}\nkeys: [id]\ncolumns: {id: int, name: string}\n"
-    )
-
-
-def test_custom_template_is_validated(spec: Spec, tmp_path: Path) -> None:
-    template = tmp_path / "check_all.sql.j2"
-    template.write_text("SELECT 0 AS unique_key, 0 AS key_not_null FROM {{ ctx.target }};\n")
-    queries = check_all(spec, Compiler(str(tmp_path)))
-    assert queries.counts == "SELECT 0 AS unique_key, 0 AS key_not_null\nFROM crm.t"
-    assert (queries.names, len(queries.rows)) == (("unique_key", "key_not_null"), 2)
-    template.write_text("{{ ctx.nothing }}\n")
-    with pytest.raises(UsageError, match=r"check_all\.sql\.j2"):
-        check_all(spec, Compiler(str(tmp_path)))
-
-
-def test_custom_template_with_missing_query_is_refused(spec: Spec, tmp_path: Path) -> None:
-    (tmp_path / "check_rows.sql.j2").write_text("SELECT * FROM {{ ctx.target }};\n")
-    with pytest.raises(UsageError, match=r"^crm\.t: the number of queries in check_rows\.sql\.j2 is 1, not 2; "):
-        check_all(spec, Compiler(str(tmp_path)))

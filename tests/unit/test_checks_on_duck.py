@@ -6,7 +6,6 @@ import pytest
 
 from scdgen import load_spec_text, render
 from scdgen.compile.queries import check_all, check_script
-from scdgen.compile.render import Compiler
 from scdgen.compile.statements import cut
 from scdgen.duck.database import Database
 
@@ -54,7 +53,7 @@ def test_one_query_names_each_broken_check_with_its_number_and_a_row() -> None:
     built_in, own = cut(render(SPEC).checks).texts
     damaged = fill(DAMAGED)
     found = {name: (count, sample) for name, count, sample in damaged.execute(built_in)}
-    queries = check_all(SPEC, Compiler())
+    queries = check_all(SPEC)
     counts = dict(zip(queries.names, damaged.execute(queries.counts)[0], strict=True))
     assert {name: count for name, (count, _) in found.items()} == {name: n for name, n in counts.items() if n}
     assert {name: count for name, (count, _) in found.items() if name in BROKEN} == BROKEN
@@ -64,7 +63,7 @@ def test_one_query_names_each_broken_check_with_its_number_and_a_row() -> None:
 
 
 def test_job_stops_with_each_broken_check() -> None:
-    job = check_script(SPEC, Compiler())
+    job = check_script(SPEC)
     with pytest.raises(Exception, match=r"c\.t: rows break .*known_name \(3\), .*no_repeat \(2, as \{.id.:"):
         fill(DAMAGED).execute(job)
     assert fill(SOUND).execute(job) == [("every check holds",)]
@@ -106,4 +105,4 @@ def test_columns_may_have_the_names_of_the_results() -> None:
     (row,) = table.execute(built_in)
     assert row == ("flag_matches_end", 1, f'{{"check_name":"a","valid_from":"{start}"}}')
     with pytest.raises(Exception, match=r"flag_matches_end \(1, as \{.check_name.:.a."):
-        table.execute(check_script(spec, Compiler()))
+        table.execute(check_script(spec))

@@ -84,13 +84,6 @@ def test_generate_accepts_shared_path(capsys: pytest.CaptureFixture[str], tmp_pa
     assert (status, err) == (0, "")
 
 
-def test_custom_template_replaces_built_in(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    (tmp_path / "create.sql.j2").write_text("-- ours\nCREATE TABLE {{ ctx.target }} (a INT);\n")
-    out = tmp_path / "out"
-    assert run(capsys, "generate", "specs/airports.yml", "--templates", tmp_path, "--out", out)[0] == 0
-    assert (out / "geo.airports" / "create.sql").read_text() == "-- ours\nCREATE TABLE geo.airports (\n    a INT\n);\n"
-
-
 @pytest.mark.parametrize("name", sorted(cli.commands))
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str], name: str) -> None:
     status, out, _ = run(capsys, name, "--help")

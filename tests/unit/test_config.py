@@ -137,7 +137,7 @@ def test_every_option_has_a_variable_and_a_key(name: str, monkeypatch: pytest.Mo
 def test_shared_options_come_last_in_help(capsys: pytest.CaptureFixture[str]) -> None:
     for name, command in cli.commands.items():
         found = re.findall(r"^  (?:-\w, )?(--[\w-]+)", run(capsys, name, "--help")[1], re.MULTILINE)
-        wanted = [f"--{key}" for key in ("remote", "warehouse", "conf", "quiet", "templates", "debug")]
+        wanted = [f"--{key}" for key in ("remote", "warehouse", "conf", "quiet", "debug")]
         has = {option for param in command.params for option in param.opts}
         assert found[-1 - len(set(wanted) & has) : -1] == [option for option in wanted if option in has]
 

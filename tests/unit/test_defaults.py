@@ -14,7 +14,6 @@ from jsonschema import Draft7Validator
 
 from scdgen import Spec, load_spec, load_spec_text
 from scdgen.cli.generate import render_files
-from scdgen.compile.render import Compiler
 from scdgen.model.defaults import FILE, NULL_IS_A_VALUE, OWN, OWN_OF_SOURCE
 from scdgen.model.option import walk
 from scdgen.model.reference import build_defaults_schema, build_schema, render_schema
@@ -45,7 +44,7 @@ def write(place: str, document: Any) -> Path:
 
 def files(spec: Spec) -> dict[str, str]:
     with without_gate():
-        return render_files(spec.placed_at("specs/t.yml"), Compiler())
+        return render_files(spec.placed_at("specs/t.yml"))
 
 
 def split(document: dict[str, Any], rng: random.Random, own: tuple[str, ...], name: str = "") -> tuple[Any, Any]:

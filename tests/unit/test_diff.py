@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from scdgen import load_spec_text
 from scdgen.cli.diff import format_diff
-from scdgen.compile.render import Compiler
+from scdgen.compile.render import render_query
 from scdgen.errors import UsageError
 from scdgen.run.diff import DiffFilter
 from scdgen.run.results import DiffResult, DiffRow
@@ -169,7 +169,7 @@ def test_table_without_history_compares_only_runs(pattern: str) -> None:
         f"target: a.b\npattern: {pattern}\nsource: {{table: c.d, effective_at: at}}\nkeys: [id]\ncolumns: {{id: int}}\n"
     )
     spec = load_spec_text(text)
-    assert "FULL OUTER JOIN" in Compiler().render_query(DiffFilter(run_id="r1").query(spec))
+    assert "FULL OUTER JOIN" in render_query(DiffFilter(run_id="r1").query(spec))
     with pytest.raises(UsageError) as refused:
         DiffFilter("2024-01-01").query(spec)
     assert str(refused.value) == (
@@ -179,6 +179,6 @@ def test_table_without_history_compares_only_runs(pattern: str) -> None:
 
 def test_two_times_aggregate_no_rows() -> None:
     """DataFusion takes time in the square of the keys for a struct in an aggregate: 28 s for 9,000 keys."""
-    text = Compiler().render_query(DiffFilter("2024-01-01", "2024-02-01").query(spec_of()))
+    text = render_query(DiffFilter("2024-01-01", "2024-02-01").query(spec_of()))
     aggregates = [*sqlglot.parse_one(text, read="spark").find_all(exp.AggFunc)]
     assert aggregates and not any(one.find(exp.Struct) for one in aggregates)

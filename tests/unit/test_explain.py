@@ -166,26 +166,6 @@ def test_variable_has_the_comment_of_its_declaration() -> None:
     assert "affects no version that ended before this" in comment and "partitions of the batch's keys" in comment
 
 
-def test_steps_of_custom_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A step of a custom template has its own comment; the WHEN of a CASE is not a clause."""
-    (tmp_path / "scd1").mkdir()
-    merge = (ROOT / "templates/scd1/merge.sql.j2").read_text()
-    steps, when = "{{ m.steps(ctx.staging) }}\n", "WHEN MATCHED AND s._scd_state IS NULL AND"
-    assert steps in merge and when in merge
-    extra = "extra AS (\n    -- What a reader\n    -- wants.\n    SELECT * FROM staged\n)\nSELECT * FROM extra\n"
-    merge = merge.replace(steps, "{{ m.steps(ctx.staged.staging) }}\n" + extra)
-    guard = f"{when} CASE WHEN t.`name` IS NULL THEN FALSE ELSE TRUE END AND"
-    (tmp_path / "scd1/merge.sql.j2").write_text(merge.replace(when, guard))
-    status, out, _ = run(capsys, "explain", "specs/product_price.yml", "--verbose", "--templates", tmp_path)
-    assert status == 0
-    assert re.search(r"^  extra +What a reader wants\.$", out, re.MULTILINE)
-    assert len(re.findall(r"^  WHEN ", out, re.MULTILINE)) == 3
-    assert (
-        "AND CASE WHEN t.`name` IS NULL THEN FALSE ELSE TRUE END AND s._scd_at >= t.updated_at THEN DELETE"
-        in " ".join(out.split())
-    )
-
-
 def test_output_is_the_expected_file(capsys: pytest.CaptureFixture[str]) -> None:
     spec, place = "specs/product_price.yml", "tests/cases/explain/product_price.txt"
     again = f"run: scdgen explain {spec} > {place}"

@@ -51,7 +51,7 @@ def test_hook_fails_on_wrong_spec_only(hook: dict[str, Any], repository: Path) -
 @pytest.mark.parametrize("hook", HOOKS, ids=[hook["id"] for hook in HOOKS])
 def test_settings_of_the_checkout_are_not_read(hook: dict[str, Any], repository: Path) -> None:
     """The author of a branch does not choose what is checked."""
-    (repository / "scdgen.toml").write_text("out = 'elsewhere'\ntemplates = 'own'\n[test]\nkeyword = 'x'\n")
+    (repository / "scdgen.toml").write_text("out = 'elsewhere'\nvalues = 'hide'\n[test]\nkeyword = 'x'\n")
     assert status_of(hook) == 0
 
 

@@ -17,7 +17,6 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 
 from scdgen import DataError, load_spec_text
 from scdgen.cli.main import main
-from scdgen.compile.render import Compiler
 from scdgen.errors import UsageError
 from scdgen.run.local import LocalTables, UnreadableError
 from scdgen.run.versions import VersionFilter, read_history, read_versions
@@ -155,7 +154,7 @@ def test_error_about_the_table_does_not_start_spark(folder: Path, capsys: pytest
 
 
 def test_what_might_differ_is_left_to_spark(folder: Path) -> None:
-    tables, spec = LocalTables("warehouse", Compiler()), load_spec_text(SPEC)
+    tables, spec = LocalTables("warehouse"), load_spec_text(SPEC)
     with pytest.raises(UnreadableError, match="may not be a INT"):
         read_versions(tables, spec, VersionFilter({"id": " 1"}))
     for text in ("1.0", "99999999999", "one"):
@@ -186,7 +185,7 @@ def test_equal_neighbours_are_one_version_without_spark(folder: Path) -> None:
     given = zip(("Ann", "Ann", None), days, ends, (False, False, True), strict=True)
     table = rows(*((1, name, None, None, None, None, *times) for name, *times in given))
     write_deltalake("warehouse/crm.db/kept", table)
-    read = read_versions(LocalTables("warehouse", Compiler()), load_spec_text(keep), VersionFilter())
+    read = read_versions(LocalTables("warehouse"), load_spec_text(keep), VersionFilter())
     assert [(row["name"], row["valid_from"], row["valid_to"], row["is_current"]) for row in read.rows] == [
         ("Ann", "2024-01-01 00:00:00", "2024-01-02 23:59:59.999", False),
         (None, "2024-01-03 00:00:00", "9999-12-31 23:59:59.999", True),

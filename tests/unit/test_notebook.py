@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from scdgen import Spec, SpecError, load_spec, load_spec_text, render
+from scdgen import Spec, load_spec, load_spec_text, render
 from scdgen.cli.generate import render_notebook
 from scdgen.cli.options import find_specs
 from scdgen.compile.compile import render_statements
-from scdgen.compile.render import Compiler
-from scdgen.compile.statements import Script, cut
+from scdgen.compile.statements import cut
 from tests.conftest import ROOT
 from tests.unit.test_cli import run
 
@@ -40,11 +39,7 @@ def read(text: str) -> tuple[list[list[str]], dict[str, list[str]]]:
 
 
 def made(spec: Spec) -> str:
-    return render_notebook(spec, scripts_of(spec))
-
-
-def scripts_of(spec: Spec, templates: str | None = None) -> dict[str, Script]:
-    return render_statements(spec, Compiler(templates)).files()
+    return render_notebook(spec, render_statements(spec).files())
 
 
 def holds(spec: Spec) -> None:
@@ -93,29 +88,6 @@ keys: [id]
 columns: {id: int, name: string}
 views: {current: crm.v}
 """
-
-
-def with_template(folder: Path, views: str) -> tuple[Spec, dict[str, Script]]:
-    """A spec, and its statements with a custom template; a spec alone cannot produce a comment or a second line."""
-    (folder / "views.sql.j2").write_text(views)
-    spec = load_spec_text(SPEC, name="specs/t.yml")
-    return spec, scripts_of(spec, str(folder))
-
-
-@pytest.mark.parametrize("line", ["-- COMMAND ----------", "  -- COMMAND ---------- ", "-- MAGIC %python", "-- MAGIC"])
-def test_line_that_a_notebook_would_misread_is_refused(tmp_path: Path, line: str) -> None:
-    spec, scripts = with_template(tmp_path, f"CREATE VIEW crm.v AS\n{line}\nSELECT 1 AS a;\n")
-    with pytest.raises(SpecError) as refused:
-        render_notebook(spec, scripts)
-    message = f"a notebook takes the line {line.strip()!r} in views.sql for its own; fix the template"
-    assert str(refused.value) == f"specs/t.yml: {message}"
-
-
-def test_similar_lines_are_kept(tmp_path: Path) -> None:
-    for line in ("-- a COMMAND ----------", "-- COMMAND", "/* -- MAGIC */"):
-        assert f"\n{line}\n" in render_notebook(
-            *with_template(tmp_path, f"CREATE VIEW crm.v AS\n{line}\nSELECT 1 AS a;\n")
-        )
 
 
 def test_description_cannot_end_its_cell() -> None:

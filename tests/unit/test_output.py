@@ -17,7 +17,6 @@ import pytest
 
 from scdgen import DataError
 from scdgen.cli import output
-from scdgen.compile.render import Compiler
 from scdgen.run.versions import SparkTables
 from tests.conftest import ROOT
 from tests.support.timelines import spec_of
@@ -156,7 +155,7 @@ def test_missing_column_is_named_with_all_columns_of_the_table() -> None:
     for name in ("`sku`", "`t`.`sku`"):
         with (
             pytest.raises(DataError, match=r"^crm\.customer: no column sku; its columns are aisle, room, a, b, c, d$"),
-            SparkTables(spark, Compiler()).reading(spec_of()),
+            SparkTables(spark).reading(spec_of()),
         ):
             raise RuntimeError(f"{error.format(name)} Did you mean one of the following? [`a`, `b`, `c`, `d`, `room`].")
 

@@ -13,7 +13,6 @@ import pytest
 
 from scdgen import Spec, load_spec_text, render
 from scdgen.compile.queries import check_all
-from scdgen.compile.render import Compiler
 from scdgen.compile.statements import cut
 from scdgen.duck.database import Database
 from tests.conftest import by_tier, seeds
@@ -154,7 +153,7 @@ def test_version_lies_within_that_of_the_parent_that_it_names(side: DuckSide) ->
     built_in = cut(render(spec).checks).texts[0]
     ((name, count, sample),) = side.database.execute(built_in)
     assert (name, count, json.loads(sample)) == ("parent_covers", 1, {"id": 1, "valid_from": "2024-01-01 00:00:00"})
-    (rows,) = [query for query in check_all(spec, Compiler()).rows if "NOT EXISTS" in query]
+    (rows,) = [query for query in check_all(spec).rows if "NOT EXISTS" in query]
     assert [row[:2] for row in side.database.execute(rows)] == [(1, "a")]
     side.merge(spec, {})
     assert side.find_failures(spec) == []

@@ -73,11 +73,11 @@ def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(Firsts, "templates", tmp_path)
     entry = EntryPoint("firsts", f"{__name__}:Firsts", registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: [entry] if group == registry.GROUP else [])
-    for cached in (registry._load_all, rendering._environment):
+    for cached in (registry._load_all, rendering.environment):
         cached.cache_clear()
     yield
     registry._registry.pop("firsts", None)
-    for cached in (registry._load_all, rendering._environment):
+    for cached in (registry._load_all, rendering.environment):
         cached.cache_clear()
 
 
@@ -126,7 +126,7 @@ def test_supported_or_null_option_of_plugin_is_accepted(plugged: None, option: s
 
 def test_plugin_check_is_rendered_and_reserved(plugged: None) -> None:
     spec = load_spec_text(SPEC)
-    queries = check_all(spec, rendering.Compiler())
+    queries = check_all(spec)
     assert queries.names == ("unique_key", "key_not_null", "name_given")
     assert queries.hints[-1] == "usually a form left blank"
     assert queries.rows[-1].endswith("FROM crm.t AS t\nWHERE t.name = ''")

@@ -13,7 +13,7 @@ import pytest
 from scdgen import DataError, Spec, load_spec_text
 from scdgen.cli.main import main
 from scdgen.compile.queries import rewind_counts, rewind_script
-from scdgen.compile.render import Compiler
+from scdgen.compile.render import render_query
 from scdgen.compile.steps import list_own
 from scdgen.facts.variables import params_of_run
 from scdgen.run.delta import Commit, find_newer_snapshot
@@ -22,7 +22,6 @@ from tests.support.random_batches import Audit, Batch, DuckSide
 from tests.support.random_specs import Case, make_case, make_combined_case, make_recorded_case, unknown
 from tests.support.reference import History, RefusedError, rewind
 
-COMPILER = Compiler()
 TICKS = (2, 7, 12, 17)
 FEW, SOME, MANY = 1, 24, 2000  # the seeds up to each tier, and those of a day
 VALID, HELD = ("valid_from", "valid_to"), ("recorded_from", "recorded_to")
@@ -50,9 +49,9 @@ def go_back(side: DuckSide, spec: Spec, to: Any, now: Any = None, run: str = "a-
     for name, value, of in given:
         text = f"CAST('{value}' AS {of})"
         database.execute([f"DECLARE OR REPLACE VARIABLE {name} {of}", f"SET VARIABLE {name} = {text}"])
-    *before, merge = list_own(rewind_script(bound, COMPILER), run)
+    *before, merge = list_own(rewind_script(bound), run)
     database.execute(before)
-    removed, reopened, keys = database.execute(COMPILER.render_query(rewind_counts(bound)))[0]
+    removed, reopened, keys = database.execute(render_query(rewind_counts(bound)))[0]
     done = [action for (action,) in database.execute(merge)]
     counts = done.count("DELETE"), done.count("UPDATE"), done.count("INSERT")
     if spec.recorded:

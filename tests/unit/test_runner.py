@@ -11,7 +11,6 @@ import pytest
 
 from scdgen import Runner, load_spec_text
 from scdgen.compile.compile import compile_spec
-from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
 from scdgen.errors import DataError
 from scdgen.facts.plan import KEYS, VERSIONS, Counts
@@ -83,8 +82,8 @@ def attempt(spark: Any, monkeypatch: pytest.MonkeyPatch, exists: bool, **planned
     monkeypatch.setattr(delta, "note_run", lambda *given, **more: nullcontext("r1"))
     spec: Spec = load_spec_text(SPEC)
     record = RunRecord(spec, "r1", planned={**dict.fromkeys((*KEYS, *VERSIONS), 0), **planned} if planned else {})
-    compiled = compile_spec(bind(spec, None, {}), Compiler(None))
-    return merge.Attempt(Engine(spark, Compiler(None)), merge.Job(record, Prepared(compiled, None)), "r1")
+    compiled = compile_spec(bind(spec, None, {}))
+    return merge.Attempt(Engine(spark), merge.Job(record, Prepared(compiled, None)), "r1")
 
 
 def test_attempt_creates_then_merges(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

@@ -62,7 +62,7 @@ STALE: dict[str, tuple[State, State, str]] = {
     "another scdgen": (STATE, changed(scdgen="0.3.0"), "the version of scdgen was 0.2.0 and is 0.3.0"),
     "another warehouse": (STATE, changed(warehouse="file:/v"), "the warehouse was file:/w and is file:/v"),
     "another spec": (STATE, changed(spec="9", sql="9"), "the spec has changed"),
-    "other templates": (STATE, changed(sql="9"), "the SQL of the spec has changed, as by other templates"),
+    "another version": (STATE, changed(sql="9"), "the SQL of the spec has changed, as by another version of scdgen"),
     "a version of the target": (
         STATE, changed(target=table(STATE.target, version=4)), "crm.t was at version 3 and is at version 4",
     ),

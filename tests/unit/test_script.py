@@ -9,7 +9,6 @@ import pytest
 
 from scdgen import Spec, load_spec, load_spec_text, render
 from scdgen.cli.options import find_specs
-from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.compile.statements import cut
 from tests.conftest import ROOT
@@ -27,7 +26,7 @@ def without_comments(text: str) -> str:
 def holds(spec: Spec) -> None:
     """A script is merge.sql with other names of params, its declarations first, and nothing else."""
     merge = render(spec).merge
-    script = render_script(cut(merge), Compiler())
+    script = render_script(cut(merge))
     statements = [without_comments(statement) for statement in cut(merge).texts]
     declared = [(found[1], found[2]) for found in map(DECLARE.match, statements) if found]
     rest = [statement for statement in statements if not DECLARE.match(statement)]
@@ -59,26 +58,11 @@ params: {since: {type: int, default: 1}, to_set: int}
 
 def test_params() -> None:
     """A param with a default gets a name that no column hides; one without stays a variable of the session."""
-    script = render_script(cut(render(load_spec_text(SPEC)).merge), Compiler())
+    script = render_script(cut(render(load_spec_text(SPEC)).merge))
     assert "\nBEGIN\nDECLARE _scd_param_since INT;\nDECLARE _scd_batch_from TIMESTAMP;\n\n" in script
     assert "leave out both statements.\nSET _scd_param_since = CAST(1 AS INT);\n\n" in script
     assert "since >= _scd_param_since AND name <> 'session.since' AND x < session.to_set" in script
     assert "-- Set before this runs: DECLARE OR REPLACE VARIABLE to_set INT DEFAULT ...;" in script
-
-
-def test_forms_that_a_custom_template_may_use() -> None:
-    merge = "-- t\n\nDECLARE VARIABLE a INT DEFAULT 1;\nSET VAR a = session.a + 1;\n"
-    merge += "MERGE INTO t USING s ON s.session.a = session.a"
-    script = render_script(cut(merge), Compiler())
-    assert script.partition("\n\n")[2].splitlines() == [
-        "BEGIN",
-        "DECLARE _scd_param_a INT DEFAULT 1;",
-        "",
-        "SET _scd_param_a = _scd_param_a + 1;",
-        "",
-        "MERGE INTO t USING s ON s.session.a = _scd_param_a;",
-        "END;",
-    ]
 
 
 def test_generate_writes_and_checks_the_script(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -92,7 +76,7 @@ def test_generate_writes_and_checks_the_script(capsys: pytest.CaptureFixture[str
     assert err == f"1 generated file differs; run: scdgen generate {spec} --out {out} --format script\n"
     assert run(capsys, *given) == (0, f"wrote {file}\n", "")
     right = file.read_text()
-    assert right == render_script(cut((file.parent / "merge.sql").read_text()), Compiler())
+    assert right == render_script(cut((file.parent / "merge.sql").read_text()))
     file.write_text(right.replace("BEGIN\n", "BEGIN\nSELECT 1;\n"))
     assert run(capsys, "generate", spec, "--out", out, "--check")[0] == 1, "also without the option"
     assert run(capsys, "generate", spec, "--out", out) == (0, f"wrote {file}\n", "")
@@ -116,7 +100,7 @@ def test_script_of_rejects_is_written_with_that_of_the_merge(
     spec.write_text(PLAIN + RULES)
     run(capsys, *given)
     rejects, script = ((folder / name).read_text() for name in ("rejects.sql", "rejects.script.sql"))
-    assert script == render_script(cut(rejects), Compiler(), "rejects.sql") and script.endswith("\nEND;\n")
+    assert script == render_script(cut(rejects), "rejects.sql") and script.endswith("\nEND;\n")
     assert "BEGIN\nDECLARE _scd_run_id STRING;\n" in script and "SET _scd_run_id = UUID();\n" in script
     line = " Run rejects.sql first: it keeps the rows that this leaves out."
     for name in ("merge.sql", "merge.script.sql"):

@@ -15,7 +15,6 @@ import pytest
 
 from scdgen import load_spec_text
 from scdgen.cli.options import EngineOptions, find_size, open_runner
-from scdgen.compile.render import Compiler
 from scdgen.engine.doctor import check_jars
 from scdgen.engine.jvm import FEW_ROWS, JAVA_OPTIONS, QUICK, JarList, ivy_folder
 from scdgen.engine.session import register_tables
@@ -143,14 +142,14 @@ def test_settings_follow_the_size_of_the_data(
         "target: a.t\npattern: scd1\nsource: {table: a.s}\nkeys: [id]\ncolumns: {id: int}\n"
         f"table: {{location: {tmp_path}/t}}"
     )
-    options = EngineOptions(None, str(tmp_path / "w"), (), Compiler())
+    options = EngineOptions(None, str(tmp_path / "w"), ())
     for specs, files in (([], [str(tmp_path / "rows.csv")]), ([spec], [])):
         with open_runner(specs, options, files=files):
             assert dict(text.split("=", 1) for text in used.pop().conf) == settings
 
 
 def test_settings_of_the_user_override_those_of_a_quick_start() -> None:
-    given = EngineOptions(None, "warehouse", (f"{JAVA_OPTIONS}=-Xmx1g",), Compiler()).with_settings(QUICK).conf
+    given = EngineOptions(None, "warehouse", (f"{JAVA_OPTIONS}=-Xmx1g",)).with_settings(QUICK).conf
     assert dict(text.split("=", 1) for text in given) == {JAVA_OPTIONS: "-Xmx1g"}
 
 

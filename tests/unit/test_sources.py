@@ -13,7 +13,6 @@ import pytest
 from scdgen import Spec, SpecError, load_spec, load_spec_text, render
 from scdgen.cli.main import main
 from scdgen.compile.compile import render_feeds
-from scdgen.compile.render import Compiler
 from scdgen.errors import UsageError
 from scdgen.model.graph import steps
 from scdgen.model.resolved import from_json, to_json
@@ -219,21 +218,12 @@ def test_files_of_each_feed_are_written_and_removed(tmp_path: Path, capsys: pyte
     assert not any("changes" in path.name for path in folder.iterdir())
 
 
-def test_refused_sql_of_a_feed_names_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "scd2/snapshot").mkdir(parents=True)
-    (tmp_path / "scd2/snapshot/steps.sql.j2").write_text("SELECT a, (, b) FROM x")
-    (tmp_path / "customer.yml").write_text(json.dumps(DOCUMENT))
-    with pytest.raises(SystemExit):
-        main(["validate", str(tmp_path / "customer.yml"), "--templates", str(tmp_path)])
-    assert "merge.initial.sql: the SQL is refused" in capsys.readouterr().err
-
-
 def test_pattern_whose_table_depends_on_the_feed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = Scd2.columns
     monkeypatch.setattr(Scd2, "columns", lambda self, spec: columns(self, spec)[: 4 if spec.reads_snapshot else None])
     monkeypatch.setattr("scdgen.compile.compile.judge", lambda *_: None)
     with pytest.raises(SpecError, match="other columns or properties by initial than by changes; give each its own"):
-        render_feeds(spec_of(), Compiler())
+        render_feeds(spec_of())
 
 
 def test_graph_shows_what_every_feed_reads(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

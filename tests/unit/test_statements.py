@@ -1,4 +1,4 @@
-"""SQL that is cut into statements: the same text again, whatever a custom template writes."""
+"""SQL that is cut into statements: the same text again."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from scdgen import Spec
-from scdgen.compile.render import Compiler
 from scdgen.model.resolved import from_json, to_json
 from scdgen.stored.migrate import Line
 from scdgen.stored.state import Stored, compare
@@ -112,7 +111,7 @@ def explained(before: Document, after: Document) -> list[str]:
 
 def written(lines: Iterable[Line], spec: Spec) -> list[str]:
     """Each line with its statements below it."""
-    return ["\n".join(line.write(spec, Compiler())) for line in lines]
+    return ["\n".join(line.write(spec)) for line in lines]
 
 
 @pytest.mark.parametrize(("kind", "option", "value", "line", "below"), CASES, ids=[f"{c[0]}-{c[1]}" for c in CASES])

@@ -9,7 +9,7 @@ import sqlglot
 from sqlglot import exp
 
 from scdgen import DataError, Spec
-from scdgen.compile.render import Compiler
+from scdgen.compile.render import render_facts
 from scdgen.facts.built import Source
 from scdgen.facts.table import Create
 from scdgen.model.pattern import definition
@@ -21,12 +21,10 @@ from scdgen.stored.migrate import Line, write_lines
 from scdgen.stored.state import Column, Stored, compare
 from tests.support.spec_variations import BASES, VARIATIONS, Document, changed, load
 
-COMPILER = Compiler()
-
 
 def table_of(spec: Spec) -> Stored:
     """The table that create.sql makes, read from its text, with the types that Spark's schema has."""
-    text = COMPILER.render(Create.of(Source(spec), pattern_of(spec).columns(spec)))
+    text = render_facts(Create.of(Source(spec), pattern_of(spec).columns(spec)))
     parsed = sqlglot.parse(text, dialect="databricks")
     (create,) = (found for found in parsed if found is not None and found.find(exp.Schema))
     columns = {
@@ -48,10 +46,10 @@ def compared(old: Spec, new: Spec) -> list[Line]:
     assert compare(Stored.of_spec(old), new) == drift
     stopping = [line for line in drift if line.stops]
     try:
-        find_additions(new, table, COMPILER)
+        find_additions(new, table)
         assert not stopping
     except DataError as refused:
-        assert list(refused.lines) == write_lines(new, stopping, COMPILER) and refused.count == len(stopping)
+        assert list(refused.lines) == write_lines(new, stopping) and refused.count == len(stopping)
     return drift
 
 
@@ -252,27 +250,27 @@ def test_table_of_another_tool() -> None:
     foreign = Stored({"note": Column("STRING"), **columns}, {"scdgen.other": "x"})
     refusal = "the table was not created by scdgen; test it with `scdgen check`, then use `scdgen run --adopt`"
     with pytest.raises(DataError) as refused:
-        find_additions(spec, foreign, COMPILER)
+        find_additions(spec, foreign)
     assert refused.value.lines == (f"{spec.target}: {refusal}",)
-    assert find_additions(spec, foreign, COMPILER, adopt=True) == ()
+    assert find_additions(spec, foreign, adopt=True) == ()
     more = load(of("2c", ("columns.mail", TEXT), GROWS))
     with pytest.raises(DataError, match="first, without mail; add them afterwards"):
-        find_additions(more, foreign, COMPILER, adopt=True)
+        find_additions(more, foreign, adopt=True)
     other = load(of("2c", ("history.valid_from", "begins")))
     with pytest.raises(DataError) as refused:
-        find_additions(other, foreign, COMPILER)
+        find_additions(other, foreign)
     assert refused.value.count == 2 and "RENAME COLUMN valid_from TO begins" in str(refused.value)
 
 
 def test_added_columns_are_returned() -> None:
     new = load(of("2c", ("columns.mail", TEXT), GROWS))
-    assert [column.name for column in find_additions(new, table_of(load(BASES["2c"])), COMPILER)] == ["mail"]
+    assert [column.name for column in find_additions(new, table_of(load(BASES["2c"])))] == ["mail"]
 
 
 @pytest.mark.parametrize(("kind", "says"), [("view", "is a view"), ("parquet", "is a parquet table and no Delta")])
 def test_what_is_no_delta_table_is_refused(kind: str, says: str) -> None:
     with pytest.raises(DataError, match=says):
-        find_additions(load(BASES["2c"]), Stored({}, {}, kind), COMPILER)
+        find_additions(load(BASES["2c"]), Stored({}, {}, kind))
 
 
 HISTORIES: dict[str, dict[str, object]] = {
@@ -305,7 +303,7 @@ def test_tracked_column_that_the_next_run_adds() -> None:
     table = table_of(old)
     ready = Stored(table.columns, definition(new))
     assert [line.option for line in compare(ready, new)] == ["columns.mail"]
-    assert len(find_additions(new, ready, COMPILER)) == 1
+    assert len(find_additions(new, ready)) == 1
 
 
 def test_history_that_no_property_says() -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from scdgen import Spec, load_spec, load_spec_text
 from scdgen.cli.generate import render_files
-from scdgen.compile.render import Compiler
 from scdgen.model.graph import find_table_names
 from scdgen.model.load import in_target
 from scdgen.model.option import walk
@@ -107,7 +106,7 @@ def test_which_schema() -> None:
 
 def files(spec: Spec) -> dict[str, str]:
     with without_gate():
-        return render_files(spec.placed_at("specs/t.yml"), Compiler())
+        return render_files(spec.placed_at("specs/t.yml"))
 
 
 def drawn_name(rng: random.Random, length: int, odd: bool) -> str:

@@ -25,7 +25,7 @@ import scdgen.stored
 from scdgen import SpecError, load_spec_text
 from scdgen.cli.timeline import Page
 from scdgen.compile import queries
-from scdgen.compile.render import _environment, environment
+from scdgen.compile.render import environment
 from scdgen.facts.base import Facts, Head
 from scdgen.facts.built import Session, Source
 from scdgen.facts.checks import Checks
@@ -329,9 +329,9 @@ def test_compiled_templates_are_kept_where_only_the_user_can_write(
 ) -> None:
     def compile_create(cache: Path) -> list[str]:
         monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-        _environment.cache_clear()
+        environment.cache_clear()
         environment().get_template("scd2/merge.sql.j2")
-        _environment.cache_clear()
+        environment.cache_clear()
         folder = cache / "scdgen" / "templates"
         return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 

@@ -11,7 +11,7 @@ import pytest
 
 from scdgen import Spec, load_spec_text, render
 from scdgen.compile.queries import check_all, check_script, source_counts
-from scdgen.compile.render import Compiler
+from scdgen.compile.render import render_facts
 from scdgen.facts.built import Source
 from scdgen.model.reference import options
 from scdgen.patterns.pattern import pattern_of
@@ -110,16 +110,16 @@ def played() -> Iterator[tuple[Spec, set[str]]]:
 
 
 def test_every_branch_and_option_is_taken_on_spark() -> None:
-    used, compiler = set[str](), Compiler()
+    used = set[str]()
     with recorded() as (known, taken), without_gate():
         for spec, named in played():
             used |= named
             render(spec)
-            check_all(spec, compiler)
-            check_script(spec, compiler)
+            check_all(spec)
+            check_script(spec)
             for facts in (pattern_of(spec).counts(Source(spec)), source_counts(spec, wanted=True)):
                 if facts:
-                    compiler.render(facts)
+                    render_facts(facts)
     left = {branch: branch.partition(":")[0] for branch in known - taken}
     counted = Counter(template for template in left.values() if template not in {*ELSEWHERE, *NIGHTLY})
     more = counted - UNTAKEN
