@@ -173,7 +173,7 @@ def register_tables(spark: SparkSession, folder: Path) -> None:
     odd = []
     for commits in sorted([*folder.glob("*/_delta_log"), *folder.glob("*.db/*/_delta_log")]):
         if not (any(commits.glob("[0-9]*.json")) or any(commits.glob("[0-9]*.checkpoint*"))):
-            continue  # an interrupted CREATE, which the next run of its spec cleans up
+            continue  # an interrupted CREATE
         table = commits.parent
         schema = table.parent.name.removesuffix(".db") if table.parent != folder else "default"
         if not (_TABLE_NAME.fullmatch(schema) and _TABLE_NAME.fullmatch(table.name)):

@@ -1,4 +1,4 @@
-"""Everything that depends on Delta Lake: the log of a table, restore, transactions, conflicts and unfinished tables.
+"""Everything that depends on Delta Lake: the log of a table, restore, transactions and conflicts.
 
 Each commit of a run names the run in ``userMetadata``, so that the log, which always agrees with the table, is the
 only store of runs.
@@ -13,12 +13,10 @@ import logging
 import random
 import re
 import secrets
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scdgen.compile.dates import order_times
@@ -59,7 +57,6 @@ _GONE = re.compile(
     r"|\b(FileNotFound|VersionNotFound)Exception\b"
 )
 _MERGE, _RESTORE = "MERGE", "RESTORE"  # what changes the rows of a run, and what goes back to a version
-_SETTLED = 1.0  # seconds within which another process that is creating a table writes something
 
 # What a commit says of its run, and the metrics of Delta that a Commit has.
 _NOTED = ("run", "spec", "spec_hash", "undoes", "taken", "feed", "rewound")
@@ -370,16 +367,10 @@ def describe_time(seconds: float) -> str:
     return f"{number:g} {unit}{'s' * (number != 1)}"
 
 
-def retry(
-    target: str,
-    limit: RetryLimit,
-    attempt: Callable[[], Result],
-    clear: Callable[[BaseException], bool] = lambda _: False,
-) -> tuple[Result, int]:
+def retry(target: str, limit: RetryLimit, attempt: Callable[[], Result]) -> tuple[Result, int]:
     """Call ``attempt``, again until ``limit`` after conflicts with other writers of the table or the source.
 
-    Returns the result and the number of retries. ``clear`` is called if the table's location has files and no other
-    process seems to write there; it returns whether it removed them, and if so the attempt is repeated once.
+    Returns the result and the number of retries.
 
     Delta commits a MERGE only if no version since its start has touched the files that it read, so that a failed
     attempt has changed nothing. Waits before each retry, twice as long each time, up to ten seconds, less a random
@@ -398,17 +389,13 @@ def retry(
             now = time.monotonic()
             first_lost = first_lost if number else now
             spent = now - first_lost >= limit.seconds or number == limit.times
-            # Files without a table: another run may be creating it, so wait for that before clearing the location.
-            occupied = _mentions(error, _OCCUPIED)
-            unsure = occupied and not spent and number + 1 < _OCCUPIED_TRIES
+            # Files without a table: another run may be creating it, so wait for that.
+            unsure = _mentions(error, _OCCUPIED) and not spent and number + 1 < _OCCUPIED_TRIES
             grew = isinstance(error, DataError) and error.rule == SOURCE_CHANGED
-            # Pass on what another try does not change; clear what an interrupted CREATE has left, and repeat once.
-            if not (unsure or grew or is_conflict(error)):
-                if occupied and clear(error):
-                    return attempt(), number
+            # Pass on what another try does not change, and what more tries may not help with.
+            is_lost = unsure or grew or is_conflict(error)
+            if not is_lost or (spent and (grew or _mentions(error, _TRANSACTION_CONFLICT))):
                 raise
-            if spent and (grew or _mentions(error, _TRANSACTION_CONFLICT)):
-                raise  # more retries may not help, and these errors have specific messages
             if spent:
                 raise EngineError(limit.explain_end(target, number)) from error
             if not (noted or unsure):
@@ -419,33 +406,3 @@ def retry(
             wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(number, 10)) * random.uniform(0.5, 1)
             time.sleep(min(wait, first_lost + limit.seconds - now))  # the last try starts when the time ends
             number += 1
-
-
-def clear_unfinished(spark: SparkSession, error: BaseException) -> bool:
-    """Remove the folder of a CREATE that was interrupted before its first commit; return whether it is gone.
-
-    Removes only a local folder of an embedded Spark, which ``error`` of Delta names, and only if it holds nothing but
-    what Delta writes before that commit: an empty log and temporary files.
-    """
-    text = "\n".join(map(str, _causes(error)))
-    named = re.search(r"associated location \('file:(/.*?)'\)", text)
-    if named is None or "connect" in type(spark).__module__:
-        return False
-    folder = Path("/" + named[1].lstrip("/"))
-    found = _find_unfinished(folder)
-    time.sleep(_SETTLED)
-    if found is None or _find_unfinished(folder) != found:  # another process is writing there
-        return False
-    shutil.rmtree(folder, ignore_errors=True)
-    return not folder.exists()
-
-
-def _find_unfinished(folder: Path) -> dict[Path, int] | None:
-    """The files that a CREATE left behind -> their modification times (ns); ``None`` if there are any others."""
-    found = {}
-    for path in folder.rglob("*"):
-        temporary = path.is_dir() or re.fullmatch(r"\..*\.(tmp|crc)", path.name)
-        if path.relative_to(folder).parts[0] != "_delta_log" or not temporary:
-            return None
-        found[path] = path.stat().st_mtime_ns
-    return found if folder.is_dir() else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
@@ -87,7 +86,7 @@ def rewind(
                         engine.query(note_dates(feed, seen.until(time))).collect()
             return replace(found, **_read_written(spec, found, rows[0]), version=version, run_id=run_id)
 
-    return retry(spec.target, limit, attempt, partial(delta.clear_unfinished, engine.spark))[0]
+    return retry(spec.target, limit, attempt)[0]
 
 
 @contextmanager

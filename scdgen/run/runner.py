@@ -219,7 +219,7 @@ class Runner:
             with ready, delta.note_run(self.spark, spec, record.run) as noted:
                 return Attempt(self._engine, job, noted).run()
 
-        result, retries = retry(spec.target, self.limit, attempt, partial(delta.clear_unfinished, self.spark))
+        result, retries = retry(spec.target, self.limit, attempt)
         seconds = time.monotonic() - record.begin
         record.result = replace(result, seconds=seconds, retries=retries, run_id=record.run)
         return record.result
