@@ -342,29 +342,12 @@ class RetryLimit:
     times: int | None = None
     """The most times that it starts over; ``None`` for any number."""
 
-    def describe(self) -> str:
-        """The limit in words, as in ``for up to 10 minutes``."""
-        times = f", up to {self.times} time{'s' * (self.times != 1)}" if self.times else ""
-        return f"for up to {describe_time(self.seconds)}{times}"
-
     def explain_end(self, target: str, retries: int) -> str:
         """The message for a run whose every try lost."""
         tries = "the only try" if retries == 0 else f"each of {retries + 1} tries"
         more = "--retries" if retries == self.times else "--retry-for"
         way_out = f"run again when fewer write to it, or allow more with {more}"
         return f"{target}: other writers changed the table during {tries}; {way_out}"
-
-
-def describe_time(seconds: float) -> str:
-    """A length of time in words.
-
-    >>> describe_time(600), describe_time(3600), describe_time(90), describe_time(0.5)
-    ('10 minutes', '1 hour', '90 seconds', '0.5 seconds')
-    """
-    sizes = ((3600, "hour"), (60, "minute"), (1, "second"))
-    size, unit = next((size, unit) for size, unit in sizes if size == 1 or (seconds >= size and seconds % size == 0))
-    number = seconds / size
-    return f"{number:g} {unit}{'s' * (number != 1)}"
 
 
 def retry(target: str, limit: RetryLimit, attempt: Callable[[], Result]) -> tuple[Result, int]:
@@ -400,7 +383,7 @@ def retry(target: str, limit: RetryLimit, attempt: Callable[[], Result]) -> tupl
                 raise EngineError(limit.explain_end(target, number)) from error
             if not (noted or unsure):
                 what = "the source or the table changed during the run" if grew else "another writer was first"
-                _log.info(f"{target}: {what}; trying again {limit.describe()}")
+                _log.info(f"{target}: {what}; trying again for up to {limit.seconds:g} seconds")
                 noted = True
             # Wait longer each time, but not beyond the limit.
             wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(number, 10)) * random.uniform(0.5, 1)
