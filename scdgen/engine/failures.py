@@ -24,8 +24,6 @@ AFTER_QUOTE = (
 )
 _MODULES = ("pyspark", "py4j", "delta", "grpc")
 _NAME = r"((?:`[^`]+`\.?)+|\S+?)"
-_FILE_THERE = r"Mkdirs failed|Not a directory|ParentNotDirectoryException|FileAlreadyExistsException"
-_NO_FOLDER = ("a file is where the table's folder should be", "remove it, or name another folder")
 
 # Pattern in the text of an error -> what is wrong and the fix, with the pattern's groups in them; the first match wins.
 # {where} is where the spec has the name in the first group, {hint} the most similar of the names in the second group,
@@ -49,21 +47,10 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str, str], ...] = (
     (r"\[CANNOT_MERGE_SCHEMAS\]",
      DataError, "the files of the source have a column of different types", "write them with one type, or give them "
      "with --source, which reads them in the types of the spec"),
-    (r"\[PARQUET_TYPE_(?:ILLEGAL|NOT_SUPPORTED)\] (?:Illegal Parquet type|Parquet type not yet supported): "
-     r"(.*?)\. SQLSTATE",
-     DataError, "the source has a column of the Parquet type {0}, which Spark does not read", "write another type"),
-    (rf"\[AMBIGUOUS_REFERENCE\] Reference {_NAME} is ambiguous, could be: \[(.*?)\]",
-     DataError, "{0} is the name of several columns{where}, and upper and lower case are the same",
-     "drop or rename one, or write the table before it"),
-    (rf"\[COLUMN_ALREADY_EXISTS\] The column {_NAME} already exists",
-     DataError, "{0} is the name of several columns, and upper and lower case are the same", "drop or rename one"),
     (r"\[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES\] CHECK constraint (.*?) violated by row with values:[\s-]*"
      r"(.*?)(?:\.? SQLSTATE|\n(?! - )|$)",
      DataError, "a row breaks the table's own constraint {0}, with {value}", "fix the source, leave such rows out by "
      "source.where, or drop the constraint"),
-    (r"\[DELTA_CANNOT_MODIFY_APPEND_ONLY\]",
-     DataError, "the table only takes new rows (delta.appendOnly), and a MERGE changes others", "set this property to "
-     "false"),
     (rf"\[UNRESOLVED_ROUTINE\b.*?routine {_NAME} on search path",
      DataError, "Spark has no function {0}{where}", "fix its name"),
     (r"\[PARSE_SYNTAX_ERROR\b.*?at or near ('.*?'|end of input)",
@@ -78,8 +65,8 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str, str], ...] = (
      DataError, "Spark knows no file system {0}", "fix the path, or add the packages of this one with --conf "
      "spark.jars.packages=..."),
     (r"\[DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION\].*? location \('(.*?)'\)",
-     EngineError, "{0} is not empty, and no table", "remove what an interrupted run left there, or name another folder"),
-    (rf"\[DELTA_CANNOT_CREATE_LOG_PATH\].*(?:{_FILE_THERE})", EngineError, *_NO_FOLDER),
+     EngineError, "{0} is not empty, and no table", "remove what an interrupted run left there, or name "
+     "another folder"),
     (r"\[DELTA_CANNOT_CREATE_LOG_PATH\] Cannot create (\S+?)(?:/_delta_log)?[.\s]",
      EngineError, "the folder {0} cannot be made", "ask for the right to write there, or name another one"),
     (r"\[DELTA_(?:UNSUPPORTED_FEATURES_FOR_(?:READ|WRITE)|INVALID_PROTOCOL_VERSION)\b",
@@ -92,10 +79,6 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str, str], ...] = (
      EngineError, "this session has no Delta Lake", "start Spark with delta-spark"),
     (r"AccessControlException|AccessDeniedException|Permission denied|Mkdirs failed to create",
      EngineError, "permission is denied", "ask for the rights on the folder, or name another one"),
-    (_FILE_THERE, EngineError, *_NO_FOLDER),
-    (r"\[(?:CONFIG_NOT_AVAILABLE|CANNOT_MODIFY_(?:STATIC_)?CONFIG)\b.*?(?:Configuration|config:) \"?([\w.]+?)\"?"
-     r"(?: is not|\.?(?:\s|$))",
-     EngineError, "the session does not let {0} be set", "leave it out, or set it where the session is started"),
     # Before Spark 4 without the name of the condition.
     (r"([\w-]+) >= [\d.]+ must be installed; however",
      EngineError, "Spark Connect needs {0}, which is not installed", "run: pip install 'pyspark[connect]'"),
@@ -110,8 +93,6 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str, str], ...] = (
     (r"SparkContext was shut down|stopped SparkContext|Java gateway process exited|Answer from Java side is empty|"
      r"Error while sending or receiving",
      EngineError, "Spark has ended in the midst of the work", "look for a lack of memory, and run again"),
-    (r"For input string: (\".*?\")",
-     DataError, "{0} is not a value that this setting takes", "fix table.properties or --conf"),
 )  # fmt: skip
 
 # Errors of the spec or the data, not of the engine: SQLSTATEs of cardinality, data, constraints, syntax and names (a
@@ -131,12 +112,9 @@ _MALFORMED: tuple[tuple[str, str], ...] = (
     (r"Unescaped quote character", AFTER_QUOTE),
     (r"record parsing: \[(?:null,?)*\](?s:.*)\[INVALID_JSON_ROOT_FIELD\]",
      "holds a line that is not a JSON object, such as null; leave it out, or give the file with --source, which does"),
-    (r"JsonParseException: Unrecognized token '(.*?)'",
-     "holds a line that is not a JSON object, at {0}; write one object per line"),
-    (r"record parsing: _corrupt_record",
+    (r"JsonParseException|JsonEOFException|record parsing: _corrupt_record",
      "holds a line that is not a JSON object; write one object per line, or for one array of objects set the option "
      "multiLine: true"),
-    (r"JsonParseException|JsonEOFException", "holds a line that is not a JSON object; write one object per line"),
     (r"\[MALFORMED_RECORD_IN_PARSING[A-Z_.]*\] Malformed records are detected in record parsing: (.*?)\.(?:\s|$)",
      "holds a row that is broken or does not fit the types of the others, read as {0}; fix it"),
     (r"FAILED_READ_FILE\.FILE_NOT_EXIST|FileNotFoundException",

@@ -177,8 +177,6 @@ def test_foreach_batch_and_rows_of_another_session(far: Called, url: str, folder
         ("check never.yml", 1, "far.never: no such table; run the spec first"),
         ("run function.yml --source day1.csv", 1, "far.people: Spark has no function agee (columns.age.from in "
          "function.yml:5); fix its name"),
-        ("history people.yml --conf spark.executor.cores=2", 3, "URL: the session does not let spark.executor.cores "
-         "be set; leave it out, or set it where the session is started"),
     ],
 )  # fmt: skip
 def test_errors_are_the_same_line_as_locally(

@@ -349,7 +349,7 @@ def test_malformed_line_in_path_of_spec(spark: Any, here: Called) -> None:
         assert Runner(spark).run(spec).version >= 0
     before = rows_of(spark, "files.people")
     write("p/a.json", '{"id": 1, "age": 3, "name": "B", "at": "2025-01-01", "lsn": 1, "op": "I"}\nnope\n')
-    with pytest.raises(DataError, match=r"p: holds a line that is not a JSON object, at 'nope'; write one"):
+    with pytest.raises(DataError, match=r"p: holds a line that is not a JSON object; write one"):
         Runner(spark).run(spec)
     assert rows_of(spark, "files.people") == before
 
