@@ -62,8 +62,6 @@ def show(
     with options.open_tables(loaded, engine) as read:
         for spec in loaded:
             found = read(spec, partial(read_versions, spec=spec, wanted=wanted, limit=limit))
-            if found.as_of is not None:
-                output.echo(f"{spec.target}: as of {found.as_of}", err=True)
             if drawn:
                 (newest,) = read(spec, partial(read_history, spec=spec, limit=1))
                 _write_timelines(Path(str(html)), spec, wanted, found, newest.version)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from scdgen import sql
 from scdgen.compile.queries import DiffRun, DiffTimes, TableVersion, require_recorded, type_keys
-from scdgen.errors import DataError, UsageError
+from scdgen.errors import DataError, UsageError, quoted
 from scdgen.facts.built import Source
 from scdgen.facts.plan import CHANGES, ROW_CHANGES, VERSIONS
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import explain_vacuumed, find_versions
 from scdgen.run.results import DiffResult, DiffRow, Sides
-from scdgen.run.versions import Filter, Rows, Tables, require_forms, wrong_order
+from scdgen.run.versions import Filter, Given, Rows, Tables
 from scdgen.stored.state import find_missing
 
 _ANY = TableVersion(0)
@@ -59,12 +60,19 @@ class DiffFilter(Filter, Sides):
         else:
             until = None if self.to_time is None else str(self.to_time)
             query = DiffTimes(read, tuple(source.columns.values()), typed, str(self.from_time), until, unchanged)
-        given = self.list_given(spec)
-        require_forms(given)
-        times = [text for name, text, _ in given if name in {"--from", "--to"}]
-        if len(times) == 2 and all(_DAY.match(time) for time in times) and times[0] >= times[1]:
-            raise wrong_order(given)  # times in other forms are compared by the engine
+        self._require_order(self.list_given(spec)[len(self.keys) :])
         return query
+
+    def _require_order(self, times: Sequence[Given]) -> None:
+        """Refuse a second time that is not after the first; texts in other forms are taken as they are."""
+        for (option, text, kind), (other, bound, _) in itertools.pairwise(times):
+            if _DAY.match(text) and _DAY.match(bound):
+                wrong = text >= bound
+            else:
+                wrong = kind == "BIGINT" and int(text) >= int(bound)
+            if wrong:
+                what = f"{quoted(text)} is not before {other} {quoted(bound)}; give the earlier time first"
+                raise UsageError(what, option=option)
 
     def _require_one_kind(self) -> bool:
         """Refuse options that exclude each other; return whether they ask what was known."""
@@ -88,16 +96,12 @@ def read_diff(tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0) ->
     :class:`DataError` if the table, the key or the run does not exist.
     """
     wanted.query(spec)
-    given = wanted.list_given(spec)
     versions, vacuumed = (_ANY, _ANY), contextlib.ExitStack()
 
     def select(unchanged: bool) -> Rows:
         return tables.select(spec, wanted.query(spec, versions, unchanged), {})
 
-    with tables.reading(spec) as spec:
-        # Compute words such as `now` once, so that the two queries below compare the same times.
-        values = tables.require_valid(given, ordered=(wanted.to_time, wanted.known_to) != (None, None))
-        wanted = wanted.resolve(values)
+    with tables.reading(spec, wanted.list_given(spec)) as spec:
         # Read the versions of a run under a guard, because VACUUM may have removed their files.
         if wanted.run_id is not None:
             versions = _find_versions(tables, spec, wanted.run_id)

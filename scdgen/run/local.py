@@ -55,8 +55,14 @@ class LocalTables:
         self._folder = Path(folder)
 
     @contextmanager
-    def reading(self, spec: Spec) -> Iterator[Spec]:
-        """Raise :class:`UnreadableError` if the table is not in the warehouse, of another zone, or deltalake fails."""
+    def reading(self, spec: Spec, given: Sequence[tuple[str, str, str]] = ()) -> Iterator[Spec]:
+        """Raise :class:`UnreadableError` if the table is not in the warehouse, of another zone, or deltalake fails.
+
+        Or if Spark may read a text of ``given`` in another way.
+        """
+        for _, text, kind in given:
+            if not re.fullmatch(_PLAIN.get(kind.upper(), "(?!)"), text):
+                raise UnreadableError(f"'{text}' may not be a {kind}")
         # Only Delta's log says that a folder is a table.
         if not (self._find(spec) / "_delta_log").is_dir():
             raise UnreadableError("not in the warehouse")
@@ -74,17 +80,6 @@ class LocalTables:
     def _find(self, spec: Spec) -> Path:
         *schema, table = (part.lower() for part in spec.target_parts[-2:])
         return self._folder / table if schema in ([], ["default"]) else self._folder / f"{schema[0]}.db" / table
-
-    def require_valid(self, given: Sequence[tuple[str, str, str]], ordered: bool = False) -> list[str]:
-        """Return the texts of ``given``. Raises :class:`UnreadableError` if an engine may read one in another way."""
-        for _, text, kind in given:
-            if not re.fullmatch(_PLAIN.get(kind.upper(), "(?!)"), text):
-                raise UnreadableError(f"'{text}' may not be a {kind}")
-        if ordered:
-            first, last = (int(text) if kind == "BIGINT" else text for _, text, kind in given[-2:])
-            if not first < last:  # type: ignore[operator]
-                raise UnreadableError("the times are not in order")
-        return [text for _, text, _ in given]
 
     def select(self, spec: Spec, query: Facts, more: Mapping[str, str]) -> LocalRows:
         """Run a query of the spec's table in Spark's SQL, with ``more`` expressions: name -> text."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
 from scdgen.compile.dates import note_dates
-from scdgen.compile.queries import require_rewindable, rewind_counts, rewind_rows, rewind_script
+from scdgen.compile.queries import require_rewindable, rewind_counts, rewind_rows, rewind_script, variables_query
 from scdgen.compile.steps import list_own
 from scdgen.engine.engine import Engine
 from scdgen.errors import UsageError
@@ -21,7 +21,7 @@ from scdgen.model.spec import Spec
 from scdgen.run import delta
 from scdgen.run.delta import RetryLimit, retry
 from scdgen.run.table import TargetTable, find_additions, table_zone, with_zone
-from scdgen.run.versions import SparkTables
+from scdgen.run.versions import require_forms
 
 if TYPE_CHECKING:
     from pyspark.sql import Row
@@ -108,8 +108,9 @@ def _open(
             # Refuse a table whose rows do not mean what the spec says; columns that it lacks do not matter.
             find_additions(with_zone(spec, bound), table.read_stored())
             kind = spec.history.type.upper()
-            (time,) = SparkTables(engine.spark).require_valid([("--to", str(to), kind)])
-            engine.declare(Variable(REWIND_TO, kind, cast(sql.text_literal(time), kind)))
+            require_forms([("--to", str(to), kind)])
+            engine.declare(Variable(REWIND_TO, kind, cast(sql.text_literal(str(to)), kind)))
+            (time,) = engine.query(variables_query(REWIND_TO)).collect()[0]
             *before, merge = list_own(rewind_script(bound), run_id)
             engine.execute(before)
             yield bound, time, merge

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from scdgen import sql
 from scdgen.compile.queries import Show, require_recorded, type_keys
@@ -18,7 +18,7 @@ from scdgen.engine.engine import Engine
 from scdgen.engine.failures import missing_name
 from scdgen.engine.session import set_while
 from scdgen.errors import UsageError, quoted
-from scdgen.facts.base import Facts, Helper
+from scdgen.facts.base import Facts
 from scdgen.facts.built import Source
 from scdgen.facts.columns import cast
 from scdgen.facts.history import Times
@@ -62,22 +62,13 @@ class Filter:
     """Column -> value of the key; empty for all keys."""
 
     def list_given(self, spec: Spec) -> list[Given]:
-        """The given values, for :meth:`SparkTables.require_valid`: those of the keys, then the times."""
+        """The given values, those of the keys before the times. Raises :class:`UsageError` for one of another type."""
         given = [(f"--key {name}", str(value), spec.columns[name].type) for name, value in self.keys.items()]
         for name, option in self.times.items():
             if (time := getattr(self, name)) is not None:
                 given.append((option, str(time), "TIMESTAMP" if "known" in name else spec.history.type.upper()))
+        require_forms(given)
         return given
-
-    def resolve(self: FilterT, values: Sequence[str]) -> FilterT:
-        """Return the filter with a time for a word such as ``yesterday``, by the values of :meth:`list_given`."""
-        names = [name for name in self.times if getattr(self, name) is not None]
-        found = zip(names, values[len(self.keys) :], strict=True)
-        words: Any = {name: time for name, time in found if str(getattr(self, name)).strip()[:1].isalpha()}
-        return replace(self, **words)
-
-
-FilterT = TypeVar("FilterT", bound=Filter)
 
 
 @dataclass(frozen=True)
@@ -115,7 +106,7 @@ class VersionFilter(Filter):
             # Equal neighbours are not one version: they may have been neighbours at some times alone.
             place = (*read.place, sql.quote(spec.recorded.from_))
             read = replace(read, superseded=True, folds=False, place=place)
-        require_forms(self.list_given(spec))
+        self.list_given(spec)  # refuses wrong ones
         return Show(read, typed, None if self.as_of is None else str(self.as_of), self.current, self.deleted)
 
 
@@ -129,8 +120,6 @@ class VersionRows:
     """The rows. Those of scd2 also have ``_scd_until``, the exclusive end, NULL while open, and ``_scd_open``."""
     following: Mapping[str, Any] | None = None
     """The row after the last one; ``None`` if no limit left any out."""
-    as_of: str | None = None
-    """The time that a word such as ``yesterday`` stood for; ``None`` without a word."""
     zone: str = ""
     """The time zone of the times."""
 
@@ -147,7 +136,7 @@ class SparkTables:
         self._spark, self._engine = spark, Engine(spark)
 
     @contextmanager
-    def reading(self, spec: Spec) -> Iterator[Spec]:
+    def reading(self, spec: Spec, _given: Sequence[Given] = ()) -> Iterator[Spec]:
         """Give the spec with the time zone of its table, in which this block reads and writes times as text.
 
         Raises :class:`DataError` if the table does not exist, and translates errors raised in the block.
@@ -163,30 +152,9 @@ class SparkTables:
                 names = self._spark.table(sql.quote_parts(spec.target_parts)).columns
                 raise missing_column(spec.target, name, names) from error
 
-    def require_valid(self, given: Sequence[Given], ordered: bool = False) -> list[str]:
-        """Convert the texts of ``given`` to their types, and return the values as text.
-
-        Raises :class:`UsageError` if one does not convert, and with ``ordered`` also if the second-last value is not
-        less than the last one. The CAST in a query would fail or return NULL, depending on the ANSI mode.
-        """
-        if not given:
-            return []
-        require_forms(given)  # Spark's CAST also reads years after 9999
-        texts = tuple((text, kind) for _, text, kind in given)
-        row = self._engine.query(Helper("given", (texts, ordered))).collect()[0]
-        values = list(row)[: len(given)]
-        for (option, text, kind), value in zip(given, values, strict=True):
-            if value is None:
-                raise _invalid(option, text, kind)
-        if ordered and not row[-1]:
-            raise wrong_order(given)
-        return values
-
     def select_versions(self, spec: Spec, wanted: VersionFilter) -> DataFrame:
         """Select rows in order. Raises :class:`UsageError` for an unknown key column, or an invalid key or time."""
-        wanted.query(spec)
-        values = self.require_valid(wanted.list_given(spec))
-        return self._engine.query(wanted.resolve(values).query(spec))
+        return self._engine.query(wanted.query(spec))
 
     def select(self, spec: Spec, query: Facts, more: Mapping[str, str]) -> SparkRows:
         """Prepare a query, with ``more`` expressions over its rows ``t``: name -> text."""
@@ -226,36 +194,27 @@ class SparkRows:
 
 
 def require_forms(given: Sequence[Given]) -> None:
-    """Raise the error of :meth:`SparkTables.require_valid` for texts that are no values of their types."""
-    for name, text, kind in given:
+    """Raise :class:`UsageError` for texts that are no values of their types.
+
+    The CAST in a query would fail or return NULL, depending on the ANSI mode, and reads years after 9999.
+    """
+    for option, text, kind in given:
         if find_form(text, kind):
-            raise _invalid(name, text, kind)
-
-
-def _invalid(option: str, text: str, kind: str) -> UsageError:
-    return UsageError(f"{quoted(text)} is not a valid {kind}; write it as `scdgen show` prints it", option=option)
-
-
-def wrong_order(given: Sequence[Given]) -> UsageError:
-    """The error of a second-last value that is not less than the last one."""
-    (option, text, _), (other, bound, _) = given[-2:]
-    what = f"{quoted(text)} is not before {other} {quoted(bound)}; give the earlier time first"
-    return UsageError(what, option=option)
+            what = f"{quoted(text)} is not a valid {kind}; write it as `scdgen show` prints it"
+            raise UsageError(what, option=option)
 
 
 def read_versions(tables: Tables, spec: Spec, wanted: VersionFilter, limit: int = 0) -> VersionRows:
     """Read up to ``limit`` rows (0: all). Raises :class:`UsageError` for an unknown key column, or an invalid value."""
     wanted.query(spec)
-    with tables.reading(spec) as spec:
+    with tables.reading(spec, wanted.list_given(spec)) as spec:
         times = Times(spec)
         more = {UNTIL: times.until(), OPEN: times.is_open()} if spec.keeps_history else {}
-        resolved = wanted.resolve(tables.require_valid(wanted.list_given(spec)))
-        found = tables.select(spec, resolved.query(spec), more)
+        found = tables.select(spec, wanted.query(spec), more)
         rows = found.read(limit + 1 if limit else 0)
         columns = tuple(name for name in found.columns if name not in more)
     cut = bool(limit) and len(rows) > limit
-    as_of = None if resolved.as_of == wanted.as_of else str(resolved.as_of)
-    return VersionRows(columns, rows[:limit] if cut else rows, rows[limit] if cut else None, as_of, spec.time_zone)
+    return VersionRows(columns, rows[:limit] if cut else rows, rows[limit] if cut else None, spec.time_zone)
 
 
 def read_history(tables: Tables, spec: Spec, limit: int | None = None) -> list[Commit]:

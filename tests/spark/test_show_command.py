@@ -171,7 +171,7 @@ columns: {code: varchar(5), day: date, size: "decimal(5,2)", ok: boolean, name: 
 
 @pytest.mark.verify
 @pytest.mark.parametrize(("word", "days"), [("yesterday", 1), pytest.param("today", 0, marks=pytest.mark.nightly)])
-def test_as_of_a_word_prints_its_time(spark: Any, call: Called, word: str, days: int) -> None:
+def test_as_of_a_word_is_as_of_its_time(spark: Any, call: Called, word: str, days: int) -> None:
     path = str(ROOT / "specs" / "customer.yml")
     row = "1 AS id, 'a' AS name, 'b' AS address, current_date() - INTERVAL 36 HOUR AS changed_at"
     spark.sql("DROP TABLE IF EXISTS crm.customer")  # other tests have tables of this name, too
@@ -179,7 +179,7 @@ def test_as_of_a_word_prints_its_time(spark: Any, call: Called, word: str, days:
     try:
         at = spark.sql(f"SELECT CAST(CAST(current_date() - {days} AS TIMESTAMP) AS STRING)").collect()[0][0]
         status, out, err = call("show", path, "--as-of", word, "--format", "csv")
-        assert (status, err, len(out.splitlines())) == (0, f"crm.customer: as of {at}\n", 2)
-        assert call("show", path, "--as-of", at, "--format", "csv") == (0, out, ""), "nothing to say of a time"
+        assert (status, err, len(out.splitlines())) == (0, "", 2)
+        assert call("show", path, "--as-of", at, "--format", "csv") == (0, out, "")
     finally:
         spark.sql("DROP TABLE crm.customer")

@@ -154,6 +154,10 @@ def test_csv_has_a_column_for_each_side() -> None:
             "--known-from: crm.customer has no second axis of time; leave --known-from out, or add history.recorded to "
             "the spec",
         ),
+        (
+            DiffFilter("2024-02-01", "2024-01-01"),
+            "--from: '2024-02-01' is not before --to '2024-01-01'",
+        ),
         (DiffFilter(0, keys={"idd": 1}), "--key idd: is not a key of crm.customer; did you mean 'id'?"),
     ],
 )

@@ -33,13 +33,12 @@ ELSEWHERE = {
     "scd2/rewind.sql.j2": "test_rewind.py::test_command_asks_and_undo_takes_it_back",
     "scd2/rewind_steps.sql.j2": "test_rewind.py::test_command_asks_and_undo_takes_it_back",
     "script.sql.j2": "test_script.py::test_column_does_not_hide_the_param",
-    "show.sql.j2": "test_show_command.py::test_as_of_a_word_prints_its_time[yesterday-1]",
+    "show.sql.j2": "test_show_command.py::test_as_of_a_word_is_as_of_its_time[yesterday-1]",
     "source_types.sql.j2": "test_errors.py::test_error[sources: a number for a time in a struct]",
 }
 # Queries of helpers.sql.j2 that none of them sends -> the same.
 HELPERS = {
     "dates": "test_dates.py::test_dates_of_a_table",
-    "given": "test_show_command.py::test_as_of_a_word_prints_its_time[yesterday-1]",
     "note_dates": "test_dates.py::test_dates_of_a_table",
     "plan_rows": "test_plan.py::test_pasted_plan_gives_the_same_rows",
     "rewind_counts": "test_rewind.py::test_command_asks_and_undo_takes_it_back",
