@@ -18,13 +18,15 @@ from scdgen.sql.types import data_type, parse_type
 from scdgen.sql.zones import same_zone
 from scdgen.stored import migrate
 from scdgen.stored.migrate import ADOPT, Line, Step
-from scdgen.stored.renames import TIMES, Sort, guess_renames
 
 _NEW_TABLES = "create.sql says so to new tables only; a table that is there stays as it is"
 _FOLDS = "become one when a batch touches their key, or when the table is run into itself with feed: versions"
 _SAME_TYPE = "stored rows have the old one, of the same type"
 _NO_COLUMN = "stored rows have no such column"
 _OLD_TYPE = "stored values are of the old type"
+_TIMES = ("valid_from", "valid_to")
+# Their values follow from stored rows: to add them is right, whatever the table has instead.
+_COMPUTED = ("surrogate_key", "row_hash", "action")
 _OR_KEYS = f"name another target, or use {ADOPT} if stored versions are valid by the new keys too"
 
 
@@ -115,8 +117,6 @@ class _Comparison:
         self.new_tracked = tuple(json.loads(self.wanted.get(TRACKED, "[]")))
         known = _fold([*listed, *stored.names(RECORDED)])
         self.unknown = {name: column for name, column in stored.columns.items() if name.lower() not in known}
-        self.old_roles = _find_roles(self.old_keys, self.old_tracked)
-        self.new_roles = _find_roles(spec.keys, self.new_tracked)
         lacking = {sql.unquote(column.name): column for column in find_missing(spec, stored.columns)}
         self.unrecorded = [name for name in recorded if name in lacking]
         self.lacking = {name: column for name, column in lacking.items() if name not in recorded}
@@ -159,23 +159,27 @@ class _Comparison:
 
     def _find_renamed(self) -> dict[str, str]:
         """Map columns that the table lacks to those that the spec lacks and that may be the same."""
-        # A column that was renamed in the table has its old name in the properties, and with it its role.
-        lost = {role for name in self.lacking if (role := self.old_roles.get(name.lower()))}
-        roles = {**(dict.fromkeys(map(str.lower, self.unknown), *lost) if len(lost) == 1 else {}), **self.old_roles}
-        gone = {name: Sort(as_stored(column.type), self._role(name, roles)) for name, column in self.unknown.items()}
-        come = {}
+        come = dict[str, str]()
         for name, column in self.lacking.items():
             # Starts and ends have the type of stored ones: history.type has a line of its own.
-            kind = self._old_history[0] if self.options.get(name) in TIMES else ""
-            sort = Sort(as_stored(kind or column.type), self._role(name, self.new_roles))
+            kind = self._old_history[0] if self.options.get(name) in _TIMES else ""
             # A run adds a column without a question if stored rows do not depend on the one that it may be.
-            if not (name in self.addable and self._grows and sort.role != "tracked"):
-                come[name] = sort
-        return guess_renames(gone, come, self.options)
-
-    def _role(self, name: str, roles: Mapping[str, str]) -> str:
-        """Return what a column is in its table or spec; empty if the table does not say it."""
-        return roles.get(name.lower(), "other") if self.stored.adopted else ""
+            is_tracked = self.stored.adopted and name in self.new_tracked
+            if is_tracked or not (name in self.addable and self._grows):
+                come[name] = as_stored(kind or column.type)
+        gone = {name: as_stored(column.type) for name, column in self.unknown.items()}
+        found = dict[str, str]()
+        for kind in dict.fromkeys(come.values()):
+            left, free = ([name for name, of in columns.items() if of == kind] for columns in (come, gone))
+            # One with the default name of a history column.
+            default = {name: self.options[name] for name in left if self.options.get(name) in free}
+            # The only one of its type, or the start and the end, which stand in this order.
+            names = [name for name in left if name not in default and self.options.get(name) not in _COMPUTED]
+            others = [name for name in free if name not in default.values()]
+            if len(names) == len(others) and (len(names) == 1 or all(self.options.get(n) in _TIMES for n in names)):
+                default |= zip(names, others, strict=True)
+            found |= default
+        return {name: found[name] for name in come if name in found}
 
     def pattern(self) -> Line:
         """Return the line about another pattern, which says all."""
@@ -194,7 +198,7 @@ class _Comparison:
         """Yield lines about columns that may have another name now."""
         for name, old in self.renamed.items():
             others = ["name another target"] if name in self.spec.keys else []
-            if name in self.addable and self.old_roles.get(old.lower()) == "tracked":
+            if name in self.addable and old in self.old_tracked:
                 others.append(f"remove '{old}' from the property {TRACKED}")
             if name in self.addable and not self._grows:
                 others.append("set schema_evolution: add_columns")
@@ -345,7 +349,7 @@ class _Comparison:
         moves = self.by_properties and self._old_history[0] not in ("", spec.history.type)
         for name in self.present:
             option = self.options.get(name)
-            if not self._is_retyped(name) or (moves and option in TIMES):
+            if not self._is_retyped(name) or (moves and option in _TIMES):
                 continue
             was, now = _written(self.present[name].type), self.targets[name].type
             place = f"{self._place(name)}.type"
@@ -453,10 +457,6 @@ def as_stored(kind: str) -> str:
         return parse_type(kind).as_stored().render()
     except ValueError:
         return _written(kind)
-
-
-def _find_roles(keys: Iterable[str], tracked: Iterable[str]) -> dict[str, str]:
-    return {**dict.fromkeys(_fold(tracked), "tracked"), **dict.fromkeys(_fold(keys), "key")}
 
 
 def _fold(names: Iterable[str]) -> set[str]:

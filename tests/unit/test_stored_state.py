@@ -65,7 +65,6 @@ def of(kind: str, *changes: tuple[str, Any], without: str = "") -> Document:
 TEXT, MARKED = {"type": "string"}, {"type": "string", "track": False}
 FLAG = {"name": "is_current", "type": "string", "open": "Y", "closed": "N"}
 GROWS = ("schema_evolution", "add_columns")
-FIRST = of("2c", ("columns.first_name", TEXT), ("columns.family_name", TEXT), without="name")
 HASHED = ("history.row_hash", "hash")
 STOPS, STAYS = True, False
 # What changes -> the spec before and after, and of each line the place, the names of the old and the new one, and
@@ -92,10 +91,6 @@ KINDS: dict[str, tuple[Document, Document, list[tuple[str, object, object, bool]
         of("2c", HASHED), of("2c", HASHED, ("columns.part", "int"), without="bucket"),
         [("columns.part", "bucket", "part", STOPS),
          ("history.row_hash", ["name", "city", "bucket"], ["name", "city", "part"], STOPS)],
-    ),
-    "a column has a similar name, of two that go": (
-        FIRST, of("2c", ("columns.given_name", TEXT), without="name"),
-        [("columns.given_name", "first_name", "given_name", STOPS), ("columns.family_name", "STRING", None, STOPS)],
     ),
     "any of two columns may have the new name": (
         of("2c", ("columns.a", "date"), ("columns.b", "date")), of("2c", ("columns.seen", "date")),
