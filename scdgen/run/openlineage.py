@@ -186,10 +186,11 @@ def report_run(
     run = Reported(events.namespace if events else "", spec, run_id, instead, infer)
 
     def send(kind: str, message: str | None = None) -> None:
+        if events is None:
+            return
         # Warn of a failure instead of raising it: lineage must not stop a load.
         try:
-            if events is not None:
-                events.emit(run.build(kind, message))
+            events.emit(run.build(kind, message))
         except Exception as error:
             what = f"the run is not affected, but its event {kind} is lost"
             _log.warning(f"{events.label}: {spec.target}: {hide_secrets(first_line(error))}; {what}")
