@@ -402,8 +402,9 @@ def find_specs(given: Iterable[str | Path]) -> list[Path]:
             if not inside:
                 raise UsageError(f"{item}: there is no .yml or .yaml file in this folder; give one that holds specs")
             found += inside
-        elif item.suffix.lower() in _OF_ROWS and len(items) > 1:  # a pattern of --source that the shell has expanded
-            raise UsageError(f"{item}: has rows and is not a spec; write --source, and a pattern with * in quotes")
+        elif item.suffix.lower() in _OF_ROWS and item.is_file():  # or a pattern of --source that the shell has expanded
+            fix = f"write --source, with a pattern in quotes, or draft a spec with `scdgen init --from {item}`"
+            raise UsageError(f"{item}: has rows and is not a spec; {fix}")
         elif item.is_file() and (is_case_file(item) or is_defaults_file(item)):
             if len(items) == 1 and is_case_file(item):
                 raise UsageError(f"{item}: has cases of a spec and is not one; run: scdgen test {item}")

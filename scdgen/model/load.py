@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -51,8 +50,6 @@ _MEANINGS: tuple[tuple[str, bool, str], ...] = (
      "a line between options has no colon; write option: value"),
     (r"but found another document", False, "a second document begins here, after ---; write one spec per file"),
 )  # fmt: skip
-MOST_PROBLEMS = 100
-"""The mistakes of a file that are reported at once."""
 
 CASES = (".test.yml", ".test.yaml")
 """The ends of the names of files with cases of a spec, which `scdgen test` reads."""
@@ -114,9 +111,6 @@ def read_spec(path: str | Path) -> Loaded:
 
 def _read_text(path: Path) -> str:
     try:
-        # Name a file of data for what it is; its bytes would fail as YAML in an odd way.
-        if (kind := _DATA.get(path.suffix.lower())) and path.is_file():
-            raise SpecError([Problem(path.as_posix(), 0, 0, _of_data(kind, path.as_posix()))])
         return read_text(path)
     except UnicodeDecodeError as error:
         raise SpecError([Problem(str(path), 0, 0, NO_UTF8)]) from error
@@ -230,8 +224,6 @@ _Mistakes = list[tuple[Location, str]]
 
 
 def _layer(text: str, name: str) -> Layer:
-    if _is_like_csv(text):
-        raise SpecError([Problem(name, 0, 0, _of_data("a CSV", name))])
     tree = parse(text, name)
     if not isinstance(tree, dict):
         what = "the file is empty" if tree is None else f"the file holds {_shown(tree)}"
@@ -262,33 +254,9 @@ def _build(layers: Sequence[Layer]) -> Loaded:
         # A default may be right for the other specs.
         problems.append(problem if problem.file == name else lines.problem(place, f"{message} (of {name})"))
     if problems:
-        raise SpecError(_shorten(problems, name))
+        raise SpecError(problems)
     assert spec is not None
     return Loaded(spec.for_feed(), tuple(layer.file for layer in layers[1:]), left_out)
-
-
-# Extensions of data files -> their format.
-_DATA = {
-    **dict.fromkeys((".csv", ".tsv", ".tab", ".psv"), "a CSV"),
-    **dict.fromkeys((".jsonl", ".ndjson"), "JSON lines"),
-    ".parquet": "a Parquet file",
-}
-
-
-def _of_data(kind: str, name: str) -> str:
-    return f"this looks like {kind}, not a spec; draft a spec with `scdgen init --from {name}`"
-
-
-def _is_like_csv(text: str) -> bool:
-    """Whether a text begins with two rows of the same number of cells, and no option.
-
-    >>> _is_like_csv("id;at\\n1;10:00:00\\n"), _is_like_csv("target: a.b\\n"), _is_like_csv("{a, b,\\n  c, d}")
-    (True, False, False)
-    """
-    lines = [line for line in text[:10_000].splitlines() if line.strip()][:2]
-    if len(lines) < 2 or re.match(r"\s*[#{\[&*!|>%@-]", lines[0]) or re.search(r":(\s|$)", lines[0]):
-        return False
-    return any(lines[0].count(sep) and lines[0].count(sep) == lines[1].count(sep) for sep in ",;\t|")
 
 
 @functools.lru_cache(maxsize=64)
@@ -304,8 +272,8 @@ def parse(text: str, name: str) -> Any:
     try:
         return reader.load(text)
     except RefusedError as error:
-        found = [Problem(name, line + 1, column + 1, what) for line, column, what in error.problems]
-        raise SpecError(_shorten(found, name)) from error
+        found = (Problem(name, line + 1, column + 1, what) for line, column, what in error.problems)
+        raise SpecError(found) from error
     except MarkedYAMLError as error:
         raise SpecError([_marked(error, name)]) from error
     except ReaderError as error:
@@ -317,14 +285,6 @@ def parse(text: str, name: str) -> Any:
     except Exception as error:  # what ruamel.yaml raises for odd values has no class of its own
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise SpecError([Problem(name, 0, 0, f"not valid YAML: {reason}; fix or quote the value")]) from error
-
-
-def _shorten(problems: Sequence[Problem], name: str) -> list[Problem]:
-    """Keep the first mistakes of a file if it has very many."""
-    if len(problems) < MOST_PROBLEMS:
-        return list(problems)
-    what = f"has {MOST_PROBLEMS} mistakes or more, of which the first follow; correct those and look again"
-    return [Problem(name, 0, 0, what), *sorted(problems)[: MOST_PROBLEMS - 1]]
 
 
 def _marked(error: MarkedYAMLError, name: str) -> Problem:
@@ -360,9 +320,7 @@ def _validate(data: dict[str, Any], lines: Lines) -> tuple[Spec | None, _Mistake
             break
         except ValidationError as error:
             issues = [(_location(e["loc"]), e) for e in error.errors(include_url=False)]
-            fresh = ((place, e) for place, e in issues if not reported.cover(place))
-            # A message looks for the most similar option, which takes a while.
-            found += [(place, _message(place, e, lines)) for place, e in islice(fresh, MOST_PROBLEMS)]
+            found += [(place, _message(place, e, lines)) for place, e in issues if not reported.cover(place)]
             # What was reported is not reported again, such as by a rule that meets the stand-in.
             for place, _ in issues:
                 reported.add(place)
