@@ -159,11 +159,6 @@ def line_and_status(error: Exception, kept: bool = False) -> tuple[str, int]:
         return "\n".join(_show(line, error, hidden) for line in error.lines), error.exit_status
     if isinstance(error, OSError) and error.errno is not None:
         return printable(of_system(error)), EngineError.exit_status
-    if isinstance(error, MemoryError):
-        return "scdgen: the memory is used up; free some, or give fewer specs at a time", EngineError.exit_status
-    if isinstance(error, UnicodeEncodeError):  # in the name of a file; stdout escapes what it lacks
-        what = f"the system's encoding, {error.encoding}, has no {error.object[error.start : error.end]!a}"
-        return f"scdgen: {what}; set the variable PYTHONUTF8 to 1", EngineError.exit_status
     text = "…" if hidden else (str(error).splitlines() or ["no reason given"])[0]
     return printable(f"scdgen: {type(error).__name__}: {text}; {DEBUG}"), EngineError.exit_status
 
@@ -251,57 +246,22 @@ def nearest(word: str, names: Iterable[str]) -> str:
     return f"; did you mean '{spelled[found[0]]}'?" if found else ""
 
 
-def nearest_column(word: str, names: Iterable[str]) -> str:
-    """Return :func:`nearest` for a column that Spark does not find; it ignores case unless a setting says otherwise.
-
-    >>> nearest_column("id", ["ID", "name"])
-    "; it has 'ID', another name while spark.sql.caseSensitive is true; write it so, or set that to false"
-    >>> nearest_column("nmae", ["ID", "name"])
-    "; did you mean 'name'?"
-    >>> nearest_column("Preferred", ["ID", "Preferred-Value"])
-    "; write 'Preferred-Value' between backquotes in an expression"
-    """
-    listed = list(names)
-    # Without quotes, a name that is not one word is an expression of its words.
-    words = {name: re.findall(r"\w+", name.lower()) for name in listed}
-    if odd := next((name for name, parts in words.items() if len(parts) > 1 and word.lower() in parts), None):
-        return f"; write '{odd}' between backquotes in an expression"
-    other = next((name for name in listed if name != word and name.lower() == word.lower()), None)
-    if other is None:
-        return nearest(word, listed)
-    return f"; it has '{other}', another name while spark.sql.caseSensitive is true; write it so, or set that to false"
+IN_SPEC = "set it in source.options.sep"
 
 
-def set_for_one_name(name: str) -> str | None:
-    """Describe the header of a CSV that is a single name, if an option of the spec would make several of it.
+def describe_one_name(name: str, fix: str = "give --source-option sep='{}'") -> str | None:
+    """Describe the header of a CSV that is a single name, if a separator would make several of it, and the fix.
 
-    >>> set_for_one_name("id;name")
+    >>> describe_one_name("id;name", IN_SPEC)
     "the header is a single name, 'id;name'; ';' looks like the separator; set it in source.options.sep"
-    >>> set_for_one_name("id")
+    >>> describe_one_name("id")
     """
-    described, option, _ = _describe_one_name(name)
-    return f"{described}; set it in source.options.{option}" if option else None
-
-
-def ask_for_option(name: str) -> str | None:
-    """Describe the header of a CSV that is a single name, with the option of a command.
-
-    >>> ask_for_option("id;name")
-    "the header is a single name, 'id;name'; ';' looks like the separator; give --source-option sep=';'"
-    """
-    described, option, character = _describe_one_name(name)
-    more = " and, if no other line has the names, --source-option header=false" if option == "comment" else ""
-    return f"{described}; give --source-option {option}='{character}'{more}" if option else None
-
-
-def _describe_one_name(name: str) -> tuple[str, str, str]:
-    """Describe the header; the option that cuts or drops it, and its character; no option if none does."""
-    found = re.search(r"[;,|\t^~#]", name)
-    option, what = "sep" if found else "", "the separator"
-    if re.match(r"#[^;|\t^~,]*$", name) and (name[1:2].isspace() or "#" not in name[1:]):
-        option, what = "comment", "the start of a comment"
-    character = found[0].replace("\t", "\\t") if found else ""
-    return f"the header is a single name, {quoted(name)}; '{character}' looks like {what}", option, character
+    found = re.search(r"[;,|\t^~]", name)
+    if found is None:
+        return None
+    character = found[0].replace("\t", "\\t")
+    what = f"the header is a single name, {quoted(name)}; '{character}' looks like the separator"
+    return f"{what}; {fix.format(character)}"
 
 
 def quoted(text: str, width: int = 60) -> str:

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -50,20 +49,13 @@ _BREAK = r"[\x09-\x0d\x1c-\x1f\x85\u2028\u2029]"
 
 def escape_what_stdout_lacks() -> None:
     r"""Let stdout write characters that its encoding does not have as JSON does: ``\u2014``, in all formats."""
-    codecs.register_error("scdgen", partial(_escape_character, kept=()))
-    codecs.register_error("scdgen of C", partial(_escape_character, kept=range(0xDC80, 0xDD00)))
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        known = {"strict": "scdgen", "surrogateescape": "scdgen of C"}
-        sys.stdout.reconfigure(errors=known.get(sys.stdout.errors or "", sys.stdout.errors))
+    codecs.register_error("scdgen", _escape_character)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="scdgen")
 
 
-def _escape_character(error: UnicodeError, kept: Collection[int]) -> tuple[str | bytes, int]:
-    """Escape a character; those ``kept`` stand for a byte of a file's name, which the locale C does not decode."""
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    character = error.object[error.start]
-    escaped = bytes([ord(character) - 0xDC00]) if ord(character) in kept else json.dumps(character)[1:-1]
-    return escaped, error.start + 1
+def _escape_character(error: Any) -> tuple[str, int]:
+    return json.dumps(error.object[error.start])[1:-1], error.start + 1
 
 
 def code(text: str) -> str:

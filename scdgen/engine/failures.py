@@ -272,10 +272,10 @@ def _hint(parts: list[str]) -> str:
     bare_names = [name.strip("`") for name in names]
     if any(name != name.strip() and name.strip().lower() == bare for name in bare_names):
         return "the header has a blank beside the name: set source.options.ignoreLeadingWhiteSpace: true"
-    if len(names) == 1 and (likely := errors.set_for_one_name(names[0].strip("`"))):
+    if len(names) == 1 and (likely := errors.describe_one_name(names[0].strip("`"), errors.IN_SPEC)):
         return likely
     last = {name.rpartition(".")[2]: name for name in names}
-    hint = errors.nearest_column(parts[0].rpartition(".")[2], last).removeprefix("; ")
+    hint = errors.nearest(parts[0].rpartition(".")[2], last).removeprefix("; ")
     others = " and maybe others" if len(names) == 5 else ""  # as many as Spark lists
     return re.sub("'(.*)'", lambda found: f"'{last[found[1]]}'", hint) or f"there are {parts[1]}{others}"
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from scdgen import sql
 from scdgen.engine.engine import FILE
 from scdgen.engine.session import PARTITIONS_AS_TEXT, set_while
-from scdgen.errors import DataError, ask_for_option, nearest, nearest_column
+from scdgen.errors import DataError, describe_one_name, nearest
 from scdgen.facts.source import SourceRow
 from scdgen.files.dialect import Dialect, find_dialect, open_text
 from scdgen.files.find import Files
@@ -175,7 +175,7 @@ def _read_csv_by_header(reader: Any, spec: Spec, files: Files) -> list[DataFrame
 
 def _require_names(place: str, names: tuple[str, ...], wanted: set[str]) -> None:
     """Raise :class:`DataError` for a header of one name that was not split, unless the spec reads that name."""
-    likely = ask_for_option(names[0]) if len(names) == 1 else None
+    likely = describe_one_name(names[0]) if len(names) == 1 else None
     if likely and names[0].lower() not in wanted:
         raise DataError(f"{place}: {likely}")
 
@@ -208,7 +208,7 @@ def check_header(spec: Spec, files: Files) -> tuple[str, ...]:
 
 def missing_column(place: str, name: str, names: Sequence[str]) -> DataError:
     """The error of a column that the source does not have."""
-    hint = nearest_column(name, names) or f"; its columns are {', '.join(names)}"
+    hint = nearest(name, names) or f"; its columns are {', '.join(names)}"
     return DataError(f"{place}: no column {name}{hint}")
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
 from scdgen.engine.session import PARTITIONS_AS_TEXT, set_while
-from scdgen.errors import UsageError, ask_for_option, nearest, quoted
+from scdgen.errors import UsageError, describe_one_name, nearest, quoted
 from scdgen.facts.columns import cast
 from scdgen.files import find as files
 from scdgen.files.dialect import guess_encoding, open_text
@@ -121,7 +121,7 @@ def read_sample(
         reader = spark.read.options(**{"header": "true", "escape": '"', "multiLine": "true", **dialect})
         # Values stay text, as a run reads them; a second read only finds the types.
         text = reader.csv(where)
-    if len(text.columns) == 1 and (likely := ask_for_option(text.columns[0])):
+    if len(text.columns) == 1 and (likely := describe_one_name(text.columns[0])):
         raise UsageError(f"{path}: {likely}")
     sample = _read_rows(text, path, found.kind, _infer_csv_types(text, reader.csv(where, inferSchema=True)))
     return replace(sample, options=tuple(dialect.items()))

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from scdgen.errors import UsageError, ask_for_option
+from scdgen.errors import UsageError, describe_one_name
 from scdgen.files import find as files
 from scdgen.files.dialect import open_text
 from scdgen.files.errors import find_uneven
@@ -61,7 +61,7 @@ def _refuse_uneven(found: files.Files) -> None:
             one = replace(found, local=(file,))
             one = replace(one, given={**find_options(one), **found.given})
             for dialect, names in csv_heads(one.local, one.dialect):
-                if len(names) == 1 and (likely := ask_for_option(names[0])):
+                if len(names) == 1 and (likely := describe_one_name(names[0])):
                     raise UsageError(f"{found.shown}: {likely}")
                 if mistake := find_uneven(file, dialect):
                     raise mistake

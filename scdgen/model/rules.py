@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from scdgen import sql
-from scdgen.errors import nearest, set_for_one_name
+from scdgen.errors import IN_SPEC, describe_one_name, nearest
 from scdgen.model.option import Location, Rows, sql_texts, walk
 from scdgen.model.pattern import rules_of
 from scdgen.model.registry import PREFIX, Found, options_of, pattern_names
@@ -22,7 +21,7 @@ from scdgen.model.spec import (
     locate_history_column,
 )
 from scdgen.sql.dates import find_literal_patterns, find_mistake
-from scdgen.sql.expression import find_paths, is_path
+from scdgen.sql.expression import find_paths
 from scdgen.sql.literal import find_form, length_of, value_text
 from scdgen.sql.types import NESTED
 from scdgen.sql.volatile import is_clock
@@ -147,19 +146,10 @@ def _schema(spec: Spec) -> Found:
     missing: dict[str, str] = {}
     for option, text in source_texts(spec):
         absent = sorted({path[0].lower() for path in find_paths(text).paths} - known)
-        if absent and (odd := _unquoted(source.columns, text)):
-            yield place, f"schema: {option} reads {odd} as several names; write it between backquotes: `{odd}`"
-        else:
-            missing.update((name, option) for name in absent if name not in missing)
+        missing.update((name, option) for name in absent if name not in missing)
     if missing:
         listed = ", ".join(f"{name} ({option})" for name, option in missing.items())
         yield place, f"schema: lacks columns that the spec reads: {listed}; add each with its type"
-
-
-def _unquoted(names: Iterable[str], text: str) -> str | None:
-    """Return the first name that is not one word and stands in an expression without backquotes."""
-    bare = re.sub("`[^`]*`", "", text).lower()
-    return next((name for name in names if not re.fullmatch(r"\w+", name) and name.lower() in bare), None)
 
 
 def source_texts(spec: Spec) -> Iterator[tuple[str, str]]:
@@ -375,7 +365,7 @@ def _columns(spec: Spec) -> Found:
     # A CSV that seems to have one column is most likely cut at another separator.
     if spec.source.format == "csv" and len(spec.columns) == 1:
         (name, column), *_ = spec.columns.items()
-        if column.from_ is None and (likely := set_for_one_name(name)):
+        if column.from_ is None and (likely := describe_one_name(name, IN_SPEC)):
             yield ("columns", name), f"columns: {likely}, and list the columns"
     for name, column in spec.columns.items():
         if name.lower() in seen:
@@ -514,23 +504,6 @@ def _rowless(spec: Spec) -> Found:
                 instead = f", or each: {found.text}" if found.name == "taken_at" else f", such as :{found.name}"
                 what = f"'{name}' is a column, and the option is evaluated once, over no row"
                 yield found.place, f"{found.name}: {what}; write a param{instead}"
-
-
-def _counted(spec: Spec) -> Found:
-    """Yield numbers, by their names, that are cast to times."""
-    stored = spec.columns.get(spec.updated_at or "")
-    kind = stored.type if stored else "timestamp" if spec.updated_at else ""
-    kind = spec.history.type if spec.keeps_history else kind
-    texts: list[tuple[Location, str | None, str]] = [
-        (("source", name), getattr(spec.source, name), kind) for name in ("effective_at", "effective_until")
-    ]
-    texts += [(("columns", name, "from"), column.expression, column.type) for name, column in spec.columns.items()]
-    for place, text, kind in texts:
-        found = re.search(r"_(m|u)s`?$", text or "", re.IGNORECASE)
-        if text and found and is_path(text) and kind.upper().startswith(("DATE", "TIMESTAMP")):
-            unit = "milli" if found[1].lower() == "m" else "micro"
-            ways = f"timestamp_{unit}s({text}), or CAST({text} AS TIMESTAMP) if it is a time"
-            yield place, f"{place[-1]}: {text} is a number by its name; write {ways}"
 
 
 def _dates(spec: Spec) -> Found:
@@ -730,7 +703,7 @@ def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
 
 RULES: tuple[Callable[[Spec], Found], ...] = (
     _source, _schema, _refused, _snapshot, _join, _pattern, _keys, _columns, _marked, _recorded, _compare,
-    _table, _params, _rowless, _counted, _dates, _volatile, _names, _overlays, _lookups, _expectations, _members,
+    _table, _params, _rowless, _dates, _volatile, _names, _overlays, _lookups, _expectations, _members,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case

@@ -17,7 +17,7 @@ import pytest
 
 from scdgen import load_spec_text
 from scdgen.engine.footer import read_footer
-from scdgen.errors import DataError, UsageError, ask_for_option
+from scdgen.errors import DataError, UsageError
 from scdgen.files.dialect import Dialect, check_options, find_dialect, guess_encoding
 from scdgen.files.errors import check_source, csv_rows, find_mistake, json_rows, line_of, open_files
 from scdgen.files.find import Match, find, find_matches, is_pattern
@@ -173,19 +173,6 @@ def test_a_file_in_place_of_the_path_has_the_form_of_the_path() -> None:
         check_source(spec, file, {"header": "true"})
     write("plain.json", '{"_c0": 1}')
     assert check_source(spec, "plain.json") == ()
-
-
-def test_first_line_that_looks_like_a_comment() -> None:
-    file = str(write("zones.csv", "# list of zones (deprecated)\nAD\tAndorra\n"))
-    spec = load_spec_text(
-        "target: a.b\npattern: scd2\nkeys: [code]\nsnapshot: {taken_at: current_timestamp()}\n"
-        "source: {table: a.s, feed: snapshot}\ncolumns: {code: string}\n"
-    )
-    says = "the header is a single name, '# list of zones (deprecated)'; '#' looks like the start of a comment; give"
-    with pytest.raises(DataError) as caught:
-        check_source(spec, file)
-    assert says + " --source-option comment='#'" in str(caught.value)
-    assert "sep='#'" in str(ask_for_option("id#name")) and "sep='#'" in str(ask_for_option("#id#name"))
 
 
 def test_rows_by_their_dialect() -> None:
