@@ -13,7 +13,6 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from scdgen.cli.output import format_value
 from scdgen.errors import UsageError, nearest
 from scdgen.settings import TARGETS, read_settings
 
@@ -92,20 +91,6 @@ def find_origin(context: click.Context, option: str) -> str:
                 names = [known.envvar] if isinstance(known.envvar, str) else known.envvar or ()
                 return next((name for name in names if os.environ.get(name)), "")
     return ""
-
-
-def describe_file_options(but: str = "") -> str:
-    """The options of the current command whose values a file gives, ``but`` one, on one line; empty without any."""
-    context = click.get_current_context()
-    found: dict[str, list[str]] = {}
-    for option in _list_options(context.command):
-        source = context.get_parameter_source(str(option.name))
-        if source is ParameterSource.DEFAULT_MAP and option.name != but:
-            place = context.meta[_PLACES][context.info_name, option.name]
-            given = (context.default_map or {})[option.name]
-            value = given[0] if isinstance(given, list) and len(given) == 1 else given
-            found.setdefault(place.partition(":")[0], []).append(f"{_name(option)} = {format_value(value)}")
-    return "; ".join(f"options from {file}: {', '.join(options)}" for file, options in found.items())
 
 
 def is_typed(parameter: str, or_variable: bool = False) -> bool:

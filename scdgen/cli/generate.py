@@ -6,14 +6,14 @@ import difflib
 import os
 import re
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from scdgen import paths
 from scdgen.cli import log, options
-from scdgen.cli.config import describe_file_options, is_typed
+from scdgen.cli.config import is_typed
 from scdgen.cli.output import code, echo, paint, print_hint, say
 from scdgen.compile.compile import render_feeds
 from scdgen.compile.queries import check_script
@@ -120,10 +120,6 @@ def generate(specs: tuple[str, ...], out: str, kind: str, plan: bool, check: boo
     loaded = options.load_written(found)
     targets = _choose_targets(Path(out), loaded, dry)
     roots = {name: in_target(loaded, name) for name in targets}
-    if dry:
-        _note_options(targets)
-    else:
-        _warn_of_local_paths(loaded)
     # A single spec says nothing about the folders of others, nor does an output that has more in it than SQL.
     below = any(path.absolute().is_relative_to(Path(out).absolute()) for path in found)
     is_whole = any(map(os.path.isdir, specs)) and not below
@@ -144,16 +140,6 @@ def generate(specs: tuple[str, ...], out: str, kind: str, plan: bool, check: boo
         _require_none(changed, commands, kind, len(foreign))
     if not changed:
         print_hint("all files are up to date")
-
-
-def _note_options(targets: Sequence[str | None]) -> None:
-    """Say what a file, and not the command line, decides about a comparison; also with a quiet = true of the file."""
-    chosen = options.chosen_targets()
-    others = bool(chosen) and tuple(targets) != chosen
-    compared = f"compared, for they have a folder: {', '.join(name or 'the names as written' for name in targets)}"
-    notes = [describe_file_options("target" if others else ""), compared if others else ""]
-    if described := "; ".join(filter(None, notes)):
-        log.note(printable(described))
 
 
 def _choose_targets(out: Path, loaded: Sequence[Spec], dry: bool) -> Sequence[str | None]:
@@ -207,28 +193,18 @@ def _list_foreign(
     Without ``is_whole``, only those inside of the folders of the specs; ``others`` are folders of targets.
     """
     folders = {Path(out, name): names for name, names in known.items()}
-    found = _list_others(out, {*known, *others}, _README) if is_whole else []
+    found = _list_others(out, {*known, *others}) if is_whole else []
     return sorted(found + [path for folder, names in folders.items() for path in _list_others(folder, names)])
 
 
-_README = re.compile(r"README(\.\w+)?")
+_KEPT = re.compile(r"\.git\w+|README(\.md)?")
 
 
-def _list_others(folder: Path, known: Collection[str], kept: re.Pattern[str] | None = None) -> list[Path]:
-    """List what is in a folder and not ``known``, but for files such as .gitkeep and those whose names are ``kept``."""
+def _list_others(folder: Path, known: Collection[str]) -> list[Path]:
+    """List what is in a folder and not ``known``, but for READMEs and files such as .gitkeep."""
     if not paths.exists(folder) or not folder.is_dir():
         return []
-    return [
-        path
-        for path in folder.iterdir()
-        if path.name not in known
-        and not (
-            (path.name.startswith(".") or (kept is not None and kept.fullmatch(path.name)))
-            and path.suffix.lower() != ".sql"
-            and path.is_file()
-            and not path.is_symlink()
-        )
-    ]
+    return [path for path in folder.iterdir() if path.name not in known and not _KEPT.fullmatch(path.name)]
 
 
 def _require_none(changed: int, given: Sequence[Sequence[str]], kind: str, foreign: int = 0) -> None:
@@ -243,32 +219,6 @@ def _require_none(changed: int, given: Sequence[Sequence[str]], kind: str, forei
         echo(f"{changed} {what}; run: {commands}", err=True)
     if changed or foreign:
         raise click.exceptions.Exit(1)
-
-
-# Schemes other than `file`, and the folders of Databricks that need none.
-_SHARED = re.compile(r"(?!file:)[a-z][a-z0-9+.-]+:/|/(Volumes|mnt|FileStore|databricks-datasets)/", re.IGNORECASE)
-
-
-def is_local(path: str) -> bool:
-    """Whether a path is specific to this machine.
-
-    >>> [is_local(path) for path in ("data/x.csv", "/data/x.csv", "file:/data/x.csv", "C:/data/x.csv")]
-    [True, True, True, True]
-    >>> [is_local(path) for path in ("s3://bucket/x", "dbfs:/x", "abfss://c@account/x", "/Volumes/main/crm/x")]
-    [False, False, False, False]
-    """
-    return _SHARED.match(path) is None
-
-
-def _warn_of_local_paths(specs: Iterable[Spec]) -> None:
-    """Warn of each spec whose SQL does not run on another machine, because it reads a local file."""
-    for spec in (feed for given in specs for feed in given.feeds):
-        if spec.source.path is not None and is_local(spec.source.path):
-            option = f"sources.{spec.feed}.path" if spec.feed else "source.path"
-            log.warning(
-                f"{spec.origin}: warning: {option} {spec.source.path} is a local path, so the SQL does not run "
-                "elsewhere; to paste it into Databricks, write source.table or a path below /Volumes"
-            )
 
 
 def _list_names(spec: Spec, folder: Path) -> list[str]:

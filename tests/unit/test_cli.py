@@ -63,27 +63,6 @@ def test_generate_check_finds_differences(capsys: pytest.CaptureFixture[str], tm
     assert run(capsys, "generate", "--check", specs, "--out", out)[0] == 0
 
 
-@pytest.mark.parametrize("path", ["data/customers.csv", "/data/customers.csv", "file:/data/customers.csv"])
-def test_generate_warns_about_local_path(capsys: pytest.CaptureFixture[str], tmp_path: Path, path: str) -> None:
-    spec = tmp_path / "t.yml"
-    spec.write_text(SPEC.replace("table: crm.s", f"path: '{path}', format: csv"))
-    status, out, err = run(capsys, "generate", spec, "--out", tmp_path / "generated")
-    assert status == 0 and "merge.sql" in out
-    assert err.startswith(f"{spec}: warning: ") and f"source.path {path} is a local path" in err and "/Volumes" in err
-    assert err.count("\n") == 1
-    assert run(capsys, "generate", "--check", spec, "--out", tmp_path / "generated") == (0, "", "")
-
-
-@pytest.mark.parametrize(
-    "path", ["s3://b/c.csv", "abfss://c@account/c.csv", "gs://b/c", "hdfs:/c", "dbfs:/c", "/Volumes/m/c/v", "/mnt/c"]
-)
-def test_generate_accepts_shared_path(capsys: pytest.CaptureFixture[str], tmp_path: Path, path: str) -> None:
-    spec = tmp_path / "t.yml"
-    spec.write_text(SPEC.replace("table: crm.s", f"path: '{path}', format: csv"))
-    status, _, err = run(capsys, "generate", spec, "--out", tmp_path / "generated")
-    assert (status, err) == (0, "")
-
-
 @pytest.mark.parametrize("name", sorted(cli.commands))
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str], name: str) -> None:
     status, out, _ = run(capsys, name, "--help")

@@ -87,20 +87,6 @@ def test_no_config_reads_no_file(capsys: pytest.CaptureFixture[str], monkeypatch
     assert (status, "SCDGEN_NO_CONFIG: 'maybe'" in err) == (2, True)
 
 
-def test_check_names_the_options_of_the_file(capsys: pytest.CaptureFixture[str]) -> None:
-    """They decide what is compared."""
-    assert run(capsys, "generate", "t.yml", "-q")[0] == 0
-    assert run(capsys, "generate", "t.yml", "--check") == (0, "", "")
-    Path("scdgen.toml").write_text("warehouse = 'w'\nquiet = true\ndebug = false\n[generate]\nformat = 'sql'\n")
-    wanted = "options from scdgen.toml: format = sql, quiet = true, debug = false\n"
-    for option in ("--check", "--diff"):
-        assert run(capsys, "generate", "t.yml", option) == (0, "", wanted)
-    assert run(capsys, "generate", "t.yml", "--check", "--format", "script")[2].startswith(
-        "options from scdgen.toml: quiet"
-    )
-    assert run(capsys, "generate", "t.yml") == (0, "", ""), "only where it decides about a check"
-
-
 def test_the_target_of_init_is_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCDGEN_TARGET", "dev")
     Path("scdgen.toml").write_text("target = 'prod'\n[targets.dev.schemas]\ncrm = 'dev'\n")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import random
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -239,29 +238,6 @@ def test_generate_into_targets(capsys: pytest.CaptureFixture[str], monkeypatch: 
     assert run(capsys, "generate", "--check", "specs") == (0, "", "")
     Path("generated/dev").rename("generated/old")
     assert run(capsys, "generate", "--check", "specs")[1].startswith("generated/old: no spec of specs makes it")
-
-
-def test_check_names_the_targets_that_it_compares(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Those of the folders, not the default one of the file."""
-    assert run(capsys, "generate", "specs", "-q", "--target", "dev", "--target", "prod") == (0, "", "")
-    Path("scdgen.toml").write_text(f'target = "dev"\nquiet = true\n{TOML}')
-    compared = "compared, for they have a folder: dev, prod\n"
-    wanted = f"options from scdgen.toml: quiet = true; {compared}"
-    assert run(capsys, "generate", "--check", "specs") == (0, "", wanted)
-    assert (
-        run(capsys, "generate", "--check", "specs", "--target", "prod")[2] == "options from scdgen.toml: quiet = true\n"
-    )
-    assert run(capsys, "generate", "specs", "-q", "--target", "dev")[0] == 0
-    shutil.rmtree("generated/prod")
-    assert run(capsys, "generate", "--check", "specs")[2] == "options from scdgen.toml: target = dev, quiet = true\n"
-    shutil.rmtree("generated/dev")
-    Path("scdgen.toml").write_text(TOML)
-    assert run(capsys, "generate", "specs", "-q") == (0, "", "")
-    monkeypatch.setenv("SCDGEN_TARGET", "dev")
-    wanted = "compared, for they have a folder: the names as written\n"
-    assert run(capsys, "generate", "--check", "specs") == (0, "", wanted)
 
 
 def test_commands_take_a_target(capsys: pytest.CaptureFixture[str]) -> None:
