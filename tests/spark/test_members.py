@@ -1,69 +1,18 @@
-"""Unknown and inferred members: runs of facts and changes in random order, and the commands."""
+"""Unknown and inferred members in the commands. Random orders of runs: tests/unit/test_laws.py."""
 
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from scdgen import DataError, Runner, load_spec_text, render
-from scdgen.cases.spark import collect
-from scdgen.compile.statements import cut
+from scdgen import Runner, load_spec_text
 from tests.conftest import Called
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-def table_rows(spark: SparkSession, table: str) -> list[tuple[Any, ...]]:
-    return sorted(collect(spark.table(table)), key=repr)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("order_seed", range(1, 6))
-def test_random_order_of_runs_gives_the_same_table(spark: SparkSession, order_seed: int) -> None:
-    """Two runs of facts come anywhere between three batches of changes; some keys have only facts."""
-    rng = random.Random(f"{order_seed} order")
-    text = """
-        target: members.shuffled
-        pattern: scd2
-        source: {table: nowhere, effective_at: at}
-        keys: [id]
-        columns: {id: int, name: string}
-        history: {type: bigint, surrogate_key: sk}
-        members:
-          inferred: {fact: members.shuffled_facts, keys: {id: id}, at: at, flag: guessed}
-    """
-    spec, runner = load_spec_text(text), Runner(spark)
-    spark.sql("CREATE SCHEMA IF NOT EXISTS members")
-    batches: list[list[tuple[Any, ...]]] = [[], [], []]
-    facts: list[list[tuple[Any, ...]]] = [[(90, 10)], [(90, 5), (91, 7)]]
-    for number in range(1, 13):
-        times = sorted(rng.sample(range(20), 3))
-        for at, batch in zip(times, sorted(rng.choices(range(3), k=3)), strict=True):
-            batches[batch].append((number, rng.choice("abc"), at))
-        for _ in range(rng.randrange(4)):
-            rng.choice(facts).append((number, rng.randrange(times[0], 25)))
-    found = []
-    for _ in range(3):
-        steps: list[tuple[str, int]] = [("changes", 0), ("changes", 1), ("changes", 2)]
-        for number in range(len(facts)):
-            steps.insert(rng.randint(0, len(steps)), ("facts", number))
-        spark.sql("DROP TABLE IF EXISTS members.shuffled")
-        for kind, number in steps:
-            rows = batches[number] if kind == "changes" else []
-            if kind == "facts":
-                frame = spark.createDataFrame(facts[number], "id int, at bigint")
-                frame.write.format("delta").mode("overwrite").saveAsTable("members.shuffled_facts")
-            source = spark.createDataFrame(rows, "id int, name string, at bigint")
-            runner.run(spec, source, infer=kind == "facts")
-        found.append((table_rows(spark, "members.shuffled"), steps))
-    for rows, steps in found[1:]:
-        assert rows == found[0][0], f"{steps} and {found[0][1]}"
-    assert [row[:2] for row in found[0][0] if row[-1]] == [(90, None), (91, None)]
 
 
 DIMENSION = """
@@ -125,42 +74,3 @@ def test_python_reads_the_unknown_member(spark: SparkSession) -> None:
     Runner(spark).run(spec, source=spark.sql("SELECT 1 AS id, 'a' AS name, TIMESTAMP '2024-01-05' AS at"))
     rows = {row["id"]: row["valid_from"] for row in spark.table("members.readable").collect()}
     assert (rows[-1].year, rows[1].year) == (1900, 2024) or rows[-1].year == 1899, "by the zone of the machine"
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("start", ["0001-01-01", "1900-01-01"])
-def test_unknown_member_keeps_its_start(spark: SparkSession, start: str) -> None:
-    """Older tables have it from the year 1 on. No run writes it or a second one, and everything finds it."""
-    text = DIMENSION.replace("members.customer", "members.kept") + (
-        "history: {surrogate_key: sk}\n"
-        "lookups:\n  members.kept_facts: {fact: members.kept_orders, at: ordered, keys: {id: customer}, "
-        "columns: {name: who}, missing: unknown}\n"
-    )
-    spec, runner = load_spec_text(text.replace("members.orders", "members.kept_orders")), Runner(spark)
-    spark.sql("CREATE SCHEMA IF NOT EXISTS members")
-    spark.sql("DROP TABLE IF EXISTS members.kept")
-    spark.sql(
-        "CREATE OR REPLACE TABLE members.kept_orders USING delta AS SELECT * FROM VALUES "
-        "(NULL, TIMESTAMP '1850-01-01'), (1, TIMESTAMP '2024-01-06'), (2, TIMESTAMP '1850-01-01') "
-        "AS v (customer, ordered)"
-    )
-    create = render(spec).create.replace("TIMESTAMP '1900-01-01 ", f"TIMESTAMP '{start} ")
-    assert start in create
-    for statement in cut(create).texts:
-        spark.sql(statement)
-    before = collect(spark.table("members.kept"))
-    assert [row[2 + 1].year for row in before] == [int(start[:4])]
-    row = "SELECT {} AS id, '{}' AS name, TIMESTAMP '{}' AS at"
-    for given, infers in (((1, "a", "2024-01-05"), False), ((1, "b", "2024-01-07"), True)):
-        result = runner.run(spec, source=spark.sql(row.format(*given)), infer=infers)
-        assert (result.inserted, result.inferred) == (1, 1 if infers else None)
-        assert [check.name for check in runner.check(spec) if check.failures] == []
-    assert collect(spark.table("members.kept").where("id = -1")) == before
-    assert not runner.plan(spec, source=spark.sql(row.format(1, "b", "2024-01-07")))
-    with pytest.raises(DataError, match="reserved key"):
-        runner.run(spec, source=spark.sql(row.format(-1, "b", "2024-01-07")))
-    for statement in cut(render(spec).lookups).texts:
-        spark.sql(statement)
-    found = spark.sql("SELECT customer, who FROM members.kept_facts").collect()
-    assert {row["customer"]: row["who"] for row in found} == {None: "Unknown", 1: "a", 2: None}
-    spark.sql("DROP VIEW members.kept_facts")
