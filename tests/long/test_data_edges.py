@@ -5,14 +5,12 @@ Each load runs twice, and is compared with tests/support/reference.py if a Pytho
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
 from scdgen import DataError, Runner
-from tests.support.edges import KOLKATA, NEW_YORK, TIMES, by_reference, in_zone, micros, moments, spec_of, stored, twice
+from tests.support.edges import KOLKATA, NEW_YORK, TIMES, by_reference, in_zone, micros, spec_of, stored, twice
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -105,20 +103,6 @@ def test_five_hundred_columns(spark: SparkSession) -> None:
     assert sorted(map(tuple, found.collect())) == [(False, 5, 5, 5, 5), (True, 20, 15, 20, 20)]
 
 
-def test_ten_thousand_versions_of_a_key(spark: SparkSession) -> None:
-    """Then a late change in every hundredth version, and a batch with repeats that fold versions."""
-    second = 1_000_000
-    base = micros("2024-01-01 00:00:00", "UTC")
-    first = [("k", str(i), base + 10 * i * second) for i in range(10_000)]
-    late = [("k", f"late {i}", base + (1000 * i + 5) * second) for i in range(100)]
-    folds = [("k", str(i - 1), base + 10 * i * second) for i in range(500, 600, 2)]
-    spec = spec_of("ten_thousand")
-    twice(spark, spec, *(moments(spark, batch) for batch in (first, late, folds)))
-    expected = by_reference(first, late, folds)
-    assert len(expected) == 10_050
-    assert stored(spark, "ten_thousand") == expected
-
-
 def test_many_changes_of_a_key_in_a_batch(spark: SparkSession, long: bool) -> None:
     """One change per second; the value changes with every third, so the versions are known without a replay."""
     changes = 1_000_000 if long else 100_000
@@ -136,23 +120,3 @@ def test_many_changes_of_a_key_in_a_batch(spark: SparkSession, long: bool) -> No
     found = spark.table("edges.many")
     assert found.count() == last + 1
     assert found.exceptAll(expected).count() == 0 and expected.exceptAll(found).count() == 0
-
-
-def skewed(rng: random.Random, count: int) -> Iterator[tuple[str, str, int]]:
-    """Nine of ten changes belong to one key."""
-    taken: set[tuple[str, int]] = set()
-    while len(taken) < count:
-        key = "hot" if rng.random() < 0.9 else f"key {rng.randrange(500)}"
-        at = rng.randrange(10 * count) * 1000
-        if (key, at) not in taken:
-            taken.add((key, at))
-            yield key, rng.choice("abc"), at
-
-
-def test_skewed_keys(spark: SparkSession, long: bool) -> None:
-    """In three batches in random order, so that most changes are late."""
-    rows = list(skewed(random.Random(4), 100_000 if long else 6_000))
-    batches = [rows[i::3] for i in range(3)]
-    spec = spec_of("skewed")
-    twice(spark, spec, *(moments(spark, batch) for batch in batches))
-    assert stored(spark, "skewed") == by_reference(*batches)
