@@ -80,41 +80,6 @@ history:
         ]
 
 
-EXCEL = (
-    "Kunde;Ort;Betrag;changed_at;born\r\n"
-    "007;Köln;12,50;01.02.2024 08:00;31/12/1990\r\n"
-    "007;Bonn;1.012,50;02.02.2024 09:30;31/12/1990\r\n"
-    "008;Wien;;01.02.2024 08:00;\r\n"
-)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "iso-8859-1", "windows-1252"])
-def test_csv_of_excel(spark: Any, here: Called, encoding: str) -> None:
-    """Semicolons, byte order marks, decimal commas and dates as a German Excel writes them: the draft runs."""
-    spark.sql("DROP TABLE IF EXISTS init_excel.kunde")
-    text = EXCEL.replace("Köln", "Köln €") if encoding == "windows-1252" else EXCEL
-    Path("kunde.csv").write_bytes(text.encode(encoding))
-    status, out, err = here("init", "--from", "kunde.csv", "--target", "init_excel.kunde")
-    assert (status, err) == (0, "")
-    spec = load_spec_text(out.replace("path: kunde.csv", f"path: {Path('kunde.csv').absolute()}"))
-    assert spec.source.options["sep"] == ";"
-    assert (spec.source.feed, spec.source.effective_at) == ("changes", "to_timestamp(changed_at, 'dd.MM.yyyy HH:mm')")
-    assert spec.columns["Betrag"].from_ == "replace(replace(Betrag, '.', ''), ',', '.')"
-    assert (spec.columns["born"].type, spec.columns["born"].from_) == ("DATE", "to_date(born, 'dd/MM/yyyy')")
-    for _ in range(2):
-        Runner(spark).run(spec)
-    rows = [tuple(str(x) for x in row[:5]) for row in rows_of(spark, "init_excel.kunde")]
-    city = "Köln €" if encoding == "windows-1252" else "Köln"
-    assert rows == [
-        ("007", "Bonn", "1012.50", "1990-12-31", "2024-02-02 09:30:00"),
-        ("007", city, "12.50", "1990-12-31", "2024-02-01 08:00:00"),
-        ("008", "Wien", "None", "None", "2024-02-01 08:00:00"),
-    ]
-    Path("spec.yml").write_text(out)
-    assert "0 opened" in here("run", "spec.yml", "--source", "kunde.csv")[1], "the same rows by --source"
-
-
 @pytest.mark.verify
 def test_draft_from_delta_parquet_and_tables(spark: Any, here: Called) -> None:
     spark.sql("CREATE SCHEMA IF NOT EXISTS init_t")
@@ -148,27 +113,6 @@ def test_draft_from_delta_parquet_and_tables(spark: Any, here: Called) -> None:
         assert (spec.source.path, spec.source.format, spec.keys) == (path, kind, ("id",))
     status, _, err = here("init", "--table", "init_t.nothing")
     assert (status, err.startswith("--table init_t.nothing: no such table")) == (2, True)
-
-
-@pytest.mark.nightly
-def test_draft_of_versions_runs(here: Called, spark: Any) -> None:
-    Path("old.csv").write_text(
-        "id,city,valid_from,valid_to,is_current\n1,Oslo,2024-01-01,2024-03-01,N\n1,Rome,2024-03-01,9999-12-31,Y\n"
-        "2,Bonn,2024-01-01,2024-02-01,N\n"
-    )
-    assert here("init", "--from", "old.csv", "--target", "init_t.versions", "--out", "s.yml")[0] == 0
-    assert "# - the column 'is_current': history.is_current says the same\n" in Path("s.yml").read_text()
-    spark.sql("DROP TABLE IF EXISTS init_t.versions")
-    for opened in (3, 0):
-        status, out, err = here("run", "s.yml", "--source", "old.csv")
-        assert status == 0, err
-        assert f"versions: {opened} opened, 0 closed" in out
-    rows = spark.sql("SELECT * FROM init_t.versions ORDER BY id, valid_from").collect()
-    assert [tuple(map(str, row)) for row in rows] == [
-        ("1", "Oslo", "2024-01-01", "2024-03-01", "False"),
-        ("1", "Rome", "2024-03-01", "9999-12-31", "True"),
-        ("2", "Bonn", "2024-01-01", "2024-02-01", "False"),
-    ]
 
 
 @pytest.mark.nightly

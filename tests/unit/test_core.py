@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from packaging.requirements import Requirement
-from packaging.version import Version
-
 from tests.conftest import ROOT
 from tests.support.core import CASES, CORE, SMALL
 from tests.support.row_cases import CASES as ROWS
@@ -44,16 +41,4 @@ def test_only_passed_tests_count(tmp_path: Path) -> None:
         "  failed: three",
         "  failed: four",
         "  failed: five",
-    ]
-
-
-def test_newer_pyspark_is_listed() -> None:
-    spark = [Version(text) for text in ("4.4.0.dev1", "4.3.0", "4.2.1", "4.2.0", "4.1.4", "3.5.9")]
-    delta, needs = Version("4.4.1"), "pyspark<=4.2.0,>=4.0.1"
-    assert list(matrix.newer(spark, delta, Requirement(needs))) == [
-        f"PySpark 4.2.1: not taken by the newest delta-spark, 4.4.1, which needs {needs}",
-        f"PySpark 4.3.0: no Delta Lake yet; the newest delta-spark, 4.4.1, needs {needs}",
-    ]
-    assert list(matrix.newer(spark, Version("4.5.0"), Requirement("pyspark>=4.0.1,<4.4"))) == [
-        "PySpark 4.3.0: delta-spark 4.5.0 takes it; add it to VERSIONS in tests/tools/matrix.py"
     ]

@@ -240,15 +240,6 @@ def test_lineage_names_the_tables() -> None:
     assert made["which rows are read"] == ([], ["crm.customer.name", "crm.address.kind"])
 
 
-def test_names_are_quoted() -> None:
-    text = WIDE.replace(
-        "    a: {table: crm.address, keys: {id: customer_id}", "    o d: {table: crm.`x y`, keys: {id: an id}"
-    )
-    merge = render(load_spec_text(text.replace("upper(a.city)", "upper(`o d`.city)"))).merge
-    assert "`o d` AS (\n" in merge and "CAST(`an id` AS INT) AS _scd_key_1" in merge and "FROM crm.`x y`\n" in merge
-    assert "LEFT JOIN `o d`\n" in merge and "SELECT 'o d' AS _scd_table" in merge
-
-
 def test_partitions_come_from_the_first_table() -> None:
     text = WIDE.replace("{id: id}}", "{id: id}, where: c.kind = 1 OR c.kind = 2}") + "table: {partition_by: [id]}\n"
     merge = render(load_spec_text(text)).merge
@@ -257,18 +248,6 @@ def test_partitions_come_from_the_first_table() -> None:
         in merge
     )
     assert "ARRAY_CONTAINS(_scd_partitions_1, id)" in merge, "of a row that came later"
-
-
-def test_spans_meet_expectations() -> None:
-    rules = "expectations: [{name: named, expect: length(name) > 0}, {name: known, expect: city <> '', RULE}]\n"
-    text = WIDE + rules.replace("RULE", "on_violation: quarantine") + "quarantine: crm.bad\non_delete: ignore\n"
-    scripts = render(load_spec_text(text))
-    assert (
-        "WHEN BOOL_OR(NOT (length(_scd_state.name) > 0))\n                THEN RAISE_ERROR(" in scripts.merge
-        and "((NOT (_scd_state.city <> ''))" in scripts.merge
-    )
-    assert "    FROM spans\n        INNER JOIN c\n" in scripts.rejects, "the rows are those of the MERGE"
-    assert "STRUCT(id, name, city, _scd_at)" in scripts.rejects and "SCDGEN_EXPECTATION" not in scripts.rejects
 
 
 def test_join_is_not_a_stream() -> None:
