@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from scdgen import sql
@@ -21,7 +22,7 @@ from scdgen.model.spec import (
     locate_history_column,
 )
 from scdgen.sql.dates import find_literal_patterns, find_mistake
-from scdgen.sql.expression import find_paths
+from scdgen.sql.expression import find_paths, is_path
 from scdgen.sql.literal import find_form, length_of, value_text
 from scdgen.sql.types import NESTED
 from scdgen.sql.volatile import is_clock
@@ -506,6 +507,16 @@ def _rowless(spec: Spec) -> Found:
                 yield found.place, f"{found.name}: {what}; write a param{instead}"
 
 
+def _counted(spec: Spec) -> Found:
+    """Yield times of history that are numbers by their names, such as ``ts_ms`` of Debezium."""
+    for name, text in (("effective_at", spec.source.effective_at), ("effective_until", spec.source.effective_until)):
+        found = re.search(r"_(m|u)s`?$", text or "", re.IGNORECASE)
+        if text and found and is_path(text) and spec.keeps_history and spec.history.type != "bigint":
+            unit = "milli" if found[1].lower() == "m" else "micro"
+            ways = f"timestamp_{unit}s({text}), or CAST({text} AS TIMESTAMP) if it is a time"
+            yield ("source", name), f"{name}: {text} is a number by its name; write {ways}"
+
+
 def _dates(spec: Spec) -> Found:
     for found in sql_texts(spec):
         for pattern in find_literal_patterns(found.text):
@@ -703,7 +714,7 @@ def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
 
 RULES: tuple[Callable[[Spec], Found], ...] = (
     _source, _schema, _refused, _snapshot, _join, _pattern, _keys, _columns, _marked, _recorded, _compare,
-    _table, _params, _rowless, _dates, _volatile, _names, _overlays, _lookups, _expectations, _members,
+    _table, _params, _rowless, _counted, _dates, _volatile, _names, _overlays, _lookups, _expectations, _members,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case
