@@ -52,7 +52,7 @@ def draft_from_auto_cdc(path: Path, text: str, name: str | None, target: str | N
     # The rules read the columns, and the times their types, so the order matters.
     named = _name_sources(flows)
     for place, flow in named.items():
-        put_source(draft, pipeline, place, flow)
+        put_source(draft, place, flow)
     _put_columns(draft, flows, table, given)
     _put_times(draft, named, table, given)
     _put_rules(draft, flows)

@@ -13,7 +13,7 @@ from sqlglot.errors import SqlglotError
 from scdgen import sql
 from scdgen.errors import quoted
 from scdgen.init.draft import Draft, read_select, warn_of_load_time
-from scdgen.init.flows import NAME, Clause, Flow, Pipeline, plain_name
+from scdgen.init.flows import NAME, Clause, Flow, plain_name
 from scdgen.sql.tokens import DIALECT
 
 _SOURCE = re.compile(
@@ -29,7 +29,7 @@ _FORMATS = ("csv", "json", "parquet", "delta")
 Put = Callable[..., None]  # sets an option of the source, with a comment above it if there is room for one
 
 
-def put_source(draft: Draft, pipeline: Pipeline, place: str, flow: Flow) -> None:
+def put_source(draft: Draft, place: str, flow: Flow) -> None:
     """Write one source: what it reads, and how."""
     inline = place != "source"  # a source in one line of several has its comments above it
 
@@ -39,9 +39,9 @@ def put_source(draft: Draft, pipeline: Pipeline, place: str, flow: Flow) -> None
     if inline:
         draft.note(f"From {flow.place.label} in line {flow.place.line}.", *place.split("."))
     if flow.is_snapshot:
-        _put_snapshot(draft, pipeline, flow, put)
+        _put_snapshot(draft, flow, put)
     else:
-        _put_relation(draft, pipeline, flow, put)
+        _put_relation(draft, flow, put)
         first, *others = flow.sequence
         put("effective_at", first, f"From {flow.label(Clause.SEQUENCE)}.")
         warn_of_load_time(draft, flow.label(Clause.SEQUENCE), first)
@@ -55,7 +55,7 @@ def put_source(draft: Draft, pipeline: Pipeline, place: str, flow: Flow) -> None
         draft.left_out.append(f"{flow.label(Clause.ONCE)}: {again}")
 
 
-def _put_relation(draft: Draft, pipeline: Pipeline, flow: Flow, put: Put, clause: Clause = Clause.FROM) -> None:
+def _put_relation(draft: Draft, flow: Flow, put: Put, clause: Clause = Clause.FROM) -> None:
     """Write the table or the files that a flow reads."""
     text = flow.clauses[clause]
     files = _FILES.fullmatch(text)
@@ -65,15 +65,7 @@ def _put_relation(draft: Draft, pipeline: Pipeline, flow: Flow, put: Put, clause
     source = _SOURCE.fullmatch(text)
     if source is None:
         raise flow.wrong(clause, f"{quoted(text)} is not a table; write stream(catalog.schema.table)")
-    name = plain_name(source[1] or source[2])
-    # A view that only passes a table on stands for this table.
-    if name.lower() in pipeline.views:
-        passed_on = pipeline.views[name.lower()]
-        if passed_on is None:
-            hint = "write its query as source.query instead of source.table, or create it in the catalog"
-            draft.warnings.append(f"{flow.label(clause)}: {name} is a view of the pipeline; {hint}")
-        name = passed_on or name
-    put("table", name)
+    put("table", plain_name(source[1] or source[2]))
     if source[3]:
         draft.left_out.append(f"{flow.label(clause)} … {source[3]}: an option of the stream; scdgen reads the table")
 
@@ -105,7 +97,7 @@ def _put_files(draft: Draft, flow: Flow, clause: Clause, call: exp.Anonymous, pu
     draft.left_out += [f"read_files … {option} => {value}: see source.options" for option, value in named.items()]
 
 
-def _put_snapshot(draft: Draft, pipeline: Pipeline, flow: Flow, put: Put) -> None:
+def _put_snapshot(draft: Draft, flow: Flow, put: Put) -> None:
     """Write a source that is a full extract, and when it was taken."""
     text = flow.clauses.get(Clause.SNAPSHOT, "")
     if flow.function is not None:
@@ -116,7 +108,7 @@ def _put_snapshot(draft: Draft, pipeline: Pipeline, flow: Flow, put: Put) -> Non
     elif text.startswith("("):
         _put_query(draft, flow, text[1:-1].strip(), put)
     else:
-        _put_relation(draft, pipeline, flow, put, Clause.SNAPSHOT)
+        _put_relation(draft, flow, put, Clause.SNAPSHOT)
     put("feed", "snapshot")
     if flow.has_version and draft.options["pattern"] != "scd1":
         draft.put("snapshot.taken_at", ":version")

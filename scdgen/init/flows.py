@@ -1,4 +1,4 @@
-"""What a pipeline says about AUTO CDC, whether in SQL or in Python: flows, the tables that they write, and views."""
+"""What a pipeline says about AUTO CDC, whether in SQL or in Python: flows, and the tables that they write."""
 
 from __future__ import annotations
 
@@ -156,7 +156,6 @@ class Pipeline:
     file: str
     flows: list[Flow] = field(default_factory=list)
     tables: dict[str, TargetTable] = field(default_factory=dict)  # by the name in lower case
-    views: dict[str, str | None] = field(default_factory=dict)  # likewise; the table that it passes on, if no more
 
 
 def plain_name(name: str) -> str:

@@ -19,7 +19,6 @@ from scdgen.init.flows_sql import read_columns
 _CHANGES = ("create_auto_cdc_flow", "apply_changes")
 _SNAPSHOTS = ("create_auto_cdc_from_snapshot_flow", "apply_changes_from_snapshot")
 _TABLES = ("create_streaming_table", "create_target_table", "create_streaming_live_table")
-_VIEWS = ("view", "temporary_view")
 # The order of arguments that may be given without a name.
 _FIRST = ("target", "source", "keys", "sequence_by")
 # Argument -> the clause with one expression that it stands for.
@@ -175,7 +174,7 @@ def _changed_name(node: ast.AST) -> str | None:
     return None
 
 
-def _name_of(node: ast.expr) -> str:
+def _name_of(node: ast.AST) -> str:
     """Return the last part of a name, such as ``col`` of ``F.col``; empty for anything else."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
@@ -193,7 +192,6 @@ def read_python(path: Path, text: str) -> Pipeline:
         _add_table(pipeline, file, call)
     for call, name in file.calls((*_CHANGES, *_SNAPSHOTS)):
         pipeline.flows.append(_read_flow(file, call, name))
-    pipeline.views = _find_views(file)
     if not pipeline.flows:
         raise SpecError([Problem(str(path), 1, 1, f"holds no call that creates a flow of AUTO CDC; {_GIVE}")])
     return pipeline
@@ -272,39 +270,9 @@ def _place_of(node: ast.expr, label: str) -> Place:
 def _find_function(file: _File, node: ast.expr) -> str | None:
     """Return the name of the function that gives the snapshots; ``None`` if the source is something else."""
     resolved = file.resolve(node)
-    if isinstance(resolved, ast.Lambda):
-        called = resolved.body.func if isinstance(resolved.body, ast.Call) else None
-        return (_name_of(called) if called is not None else "") or "snapshots"
-    if isinstance(resolved, ast.Call):  # of a function that returns one, or of functools.partial
-        return next((_name_of(arg) for arg in resolved.args if _name_of(arg) in file.functions), None) or (
-            _name_of(resolved.func) or None
-        )
-    return resolved.id if isinstance(resolved, ast.Name) and resolved.id in file.functions else None
-
-
-def _find_views(file: _File) -> dict[str, str | None]:
-    """Return the views of the file, each with the table that it passes on, if it does no more than that."""
-    views: dict[str, str | None] = {}
-    for function in file.functions.values():
-        for decorator in function.decorator_list:
-            call = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if _name_of(call) not in _VIEWS or isinstance(function, ast.ClassDef):
-                continue
-            named = [k.value for k in decorator.keywords if k.arg == "name"] if isinstance(decorator, ast.Call) else []
-            name = file.read(named[0], str, "name", _TEXT) if named else function.name
-            views[name.lower()] = _find_table(file, function)
-    return views
-
-
-def _find_table(file: _File, function: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
-    """Return the table that a function reads and returns as it is."""
-    body = [node for node in function.body if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))]
-    match body:
-        case [ast.Return(ast.Call(ast.Attribute(read, "table" | "read" | "read_stream"), [node], []))]:
-            plain = not any(isinstance(part, ast.Call) for part in ast.walk(read))
-            name = file.known(node)
-            return plain_name(name) if plain and isinstance(name, str) else None
-    return None
+    # It may be in a lambda, or an argument of functools.partial.
+    named = [name for part in ast.walk(resolved) if (name := _name_of(part)) in file.functions]
+    return next(iter(named), "snapshots" if isinstance(resolved, ast.Lambda | ast.Call) else None)
 
 
 def _add_table(pipeline: Pipeline, file: _File, call: ast.Call) -> None:

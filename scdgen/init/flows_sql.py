@@ -15,7 +15,7 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError, quoted
-from scdgen.init.draft import read_select, split_columns, strip_comments, to_option
+from scdgen.init.draft import split_columns, strip_comments, to_option
 from scdgen.init.flows import NAME, Clause, Flow, Pipeline, Place, TargetTable, plain_name
 from scdgen.sql.tokens import DIALECT, split_tokens, tokens
 
@@ -35,12 +35,6 @@ _TABLE = re.compile(
     rf"(?P<target>{NAME})",
     re.IGNORECASE,
 )
-_VIEW = re.compile(
-    rf"CREATE\s+(?:OR\s+REPLACE\s+)?(?:(?:TEMPORARY|TEMP|PRIVATE|STREAMING|LIVE)\s+)*VIEW\s+(?P<name>{NAME})"
-    r"(?P<rest>.*?)\bAS\s+(?P<query>SELECT\b.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_STREAM = re.compile(rf"\bSTREAM\s*\(\s*({NAME})\s*\)|\bSTREAM\s+({NAME})", re.IGNORECASE)
 _CONSTRAINT = re.compile(r"CONSTRAINT\s+(?:`[^`]+`|\w+)|PRIMARY\s+KEY\b|FOREIGN\s+KEY\b", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\$\{[^}\n]*\}|\bIDENTIFIER\s*\([^)\n]*\)", re.IGNORECASE)
 _GIVE = (
@@ -50,7 +44,7 @@ _GIVE = (
 
 
 def read_sql(path: Path, text: str) -> Pipeline:
-    """Read the flows of a file of SQL, and the statements of their tables and views. Raises :class:`SpecError`."""
+    """Read the flows of a file of SQL, and the statements of their tables. Raises :class:`SpecError`."""
     pipeline = Pipeline(str(path))
     first: Token | None = None
     try:
@@ -73,9 +67,6 @@ def read_sql(path: Path, text: str) -> Pipeline:
             pipeline.flows.append(_read_flow(str(path), text, read))
         elif table is not None and "AS" not in _words(read):
             _add_table(pipeline, strip_comments(head), table, read[0].line)
-        elif view := _VIEW.fullmatch(strip_comments(head)):
-            query = _STREAM.sub(lambda found: found[1] or found[2], view["query"])
-            pipeline.views[plain_name(view["name"]).lower()] = read_select(query)[1]
     if not pipeline.flows:
         raise SpecError([Problem(str(path), first.line if first else 1, 1, f"holds no flow of AUTO CDC; {_GIVE}")])
     return pipeline

@@ -145,48 +145,6 @@ def test_nothing_of_a_file_is_run(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert not made.exists()
 
 
-VIEW = """
-@dp.view
-def users():
-    "The feed."
-    return {}
-
-dp.create_auto_cdc_flow(target="a.t", source="users", keys=["id"], sequence_by="n", stored_as_scd_type=2)
-"""
-
-
-@pytest.mark.parametrize(
-    ("body", "table"),
-    [
-        ("spark.readStream.table('cdc.users')", "cdc.users"),
-        ("dlt.read_stream('users_raw')", "users_raw"),
-        ("spark.readStream.option('readChangeFeed', 'true').table('cdc.users')", None),
-    ],
-)
-def test_view_in_python(capsys: pytest.CaptureFixture[str], tmp_path: Path, body: str, table: str | None) -> None:
-    """A view that passes on a table is that table; any other is named."""
-    out, err = draft(capsys, tmp_path, "f.py", VIEW.format(body))
-    assert load_spec_text(out).source.table == (table or "users")
-    assert err == ("" if table else f"f.py: check: {NO_VIEW.format('source', 'users')}")
-
-
-NO_VIEW = (
-    "{}: {} is a view of the pipeline; write its query as source.query instead of source.table, or create it in the "
-    "catalog\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("query", "table"),
-    [("SELECT * FROM STREAM(cdc.users)", "cdc.users"), ("SELECT *, 1 AS x FROM STREAM cdc.users", None)],
-)
-def test_view_in_sql(capsys: pytest.CaptureFixture[str], tmp_path: Path, query: str, table: str | None) -> None:
-    text = f"CREATE TEMPORARY VIEW v AS {query}; APPLY CHANGES INTO a.t FROM stream(v) KEYS (id) SEQUENCE BY n"
-    out, err = draft(capsys, tmp_path, "f.sql", text)
-    assert load_spec_text(out).source.table == (table or "v")
-    assert err == ("" if table else f"f.sql: check: {NO_VIEW.format('FROM', 'v')}")
-
-
 @pytest.mark.parametrize(
     ("source", "name"),
     [("next_one", "next_one"), ("lambda v: next_one(v, 1)", "next_one"), ("partial(next_one, 1)", "next_one")],
