@@ -295,8 +295,7 @@ def draft_from_sample(
     draft, entity = begin_draft(sample, target, pattern)
     # 1. What a row means: a change, a snapshot or a version.
     free = [c for c in columns if c.name not in keys]
-    given_keys = [c for c in columns if c.name in keys]
-    time = find_time(free, effective_at) if effective_at else guess_time(free, feed, given_keys)
+    time = find_time(free, effective_at) if effective_at else guess_time(free, feed)
     period = None if effective_at else guess_period(free)
     is_valid = period is not None and (
         _VALIDITY.search(period[0].name) or time is None or not _CHANGED.search(time.name)
@@ -311,10 +310,7 @@ def draft_from_sample(
     if meant == "versions":
         beside = _put_period(draft, sample, free, period)
     else:
-        is_named = feed is not None or guess_deletes(free) is not None
-        is_named |= time is not None and any(form.search(time.name) for form in (_CHANGED, _EFFECTIVE))
-        why = "" if effective_at else "the name" if is_named else "the rows, in which it moves with another value"
-        beside = _put_meanings(draft, sample, free, time, meant, pattern, why)
+        beside = _put_meanings(draft, sample, free, time, meant, pattern, "" if effective_at else "the name")
     # 3. The keys, and all open questions at once.
     put_likely_keys(draft, sample, [c for c in columns if c not in beside], beside, keys, entity)
     if draft.questions:
@@ -567,42 +563,22 @@ def _is_time(text: str) -> bool:
     return False
 
 
-def guess_time(columns: Sequence[Seen], feed: str | None, keys: Sequence[Seen] = ()) -> Seen | None:
+def guess_time(columns: Sequence[Seen], feed: str | None) -> Seen | None:
     """Guess the column with the time of a change; ``None`` without evidence, as an attribute may be a time too.
 
-    Evidence is a name, such as ``updated_at``, or that the time moves with the row; in a snapshot only the name of the
-    last change. A time of the last change that is NULL in some rows leaves only a name that says when a row holds.
+    Evidence is a name, such as ``updated_at``; in a snapshot only the name of the last change. A time of the last
+    change that is NULL in some rows leaves only a name that says when a row holds.
     """
     times = [c for c in columns if _is_moment(c) and not _ANOTHER_TIME.search(c.name) and not is_load_time(c.name)]
     whole = [c for c in times if None not in c.values]
     for form in (_CHANGED,) if feed == "snapshot" else (_CHANGED, _EFFECTIVE):
         if found := next((c for c in whole if form.search(c.name)), None):
             return found
-    likely = [c for c in whole if _TIMELY.search(c.name)]
-    if feed == "snapshot" or any(_CHANGED.search(c.name) for c in times):
-        return None
     # Rows that are said or marked to be changes have a time.
-    if likely and (feed == "changes" or guess_deletes(columns) is not None):
-        return likely[0]
-    return next((c for c in likely if _moves_with_row(c, columns, keys)), None)
-
-
-def _moves_with_row(time: Seen, columns: Sequence[Seen], keys: Sequence[Seen]) -> bool:
-    """Whether a time differs in rows of one key, and always with another value, as in two extracts of a table."""
-    rest = [c for c in columns if c != time and not is_load_time(c.name)]
-    guessed = None if keys else guess_keys([c for c in rest if _KEY.search(c.name)], [time], [], "")
-    names = guessed.names if guessed is not None else ()
-    own = list(keys) or [c for c in rest if c.name in names]
-    others = [c for c in rest if c not in own]
-    if not own or not others:
-        return False
-    parts = (zip(*(make_hashable(c.values) for c in part), strict=True) for part in (own, others))
-    rows: dict[Any, dict[Any, Any]] = {}
-    for key, at, values in zip(next(parts), make_hashable(time.values), next(parts), strict=True):
-        if rows.setdefault(key, {}).setdefault(at, values) != values:
-            return False
-    pairs = [pair for versions in rows.values() for pair in itertools.pairwise(sorted(versions.items()))]
-    return bool(pairs) and all(one[1] != two[1] for one, two in pairs)
+    is_change = feed == "changes" or (feed != "snapshot" and guess_deletes(columns) is not None)
+    if not is_change or any(_CHANGED.search(c.name) for c in times):
+        return None
+    return next((c for c in whole if _TIMELY.search(c.name)), None)
 
 
 def find_time(columns: Sequence[Seen], name: str) -> Seen:

@@ -430,30 +430,6 @@ def test_attribute_of_an_extract_is_not_the_time_of_a_change() -> None:
     assert load_spec_text(text).source.effective_at is None
 
 
-@pytest.mark.parametrize(
-    ("status", "dates", "feed"),
-    [
-        ("open open open closed", "1 2 1 3", "changes"),  # moves with the row of account 2 alone
-        ("open open open closed", "1 2 1 2", None),  # stays where a row changes
-        ("open open open open", "1 2 1 3", None),  # moves where no row changes
-    ],
-)
-def test_time_that_moves_with_the_row_is_that_of_a_change(status: str, dates: str, feed: str | None) -> None:
-    """Two extracts of accounts 1 and 2."""
-    columns = {
-        "account_id": ("1", "2", "1", "2"), "status": tuple(status.split()),
-        "signed_on": tuple(f"2024-01-0{day}" for day in dates.split()),
-    }  # fmt: skip
-    if feed is None:
-        with pytest.raises(UsageError, match="cannot tell which column"):
-            draft_dated(columns)
-    else:
-        text = draft_dated(columns)
-        spec = load_spec_text(text)
-        assert "Guessed from the rows, in which it moves with another value;" in text
-        assert (spec.source.feed, spec.source.effective_at, spec.keys) == (feed, "signed_on", ("account_id",))
-
-
 def test_start_and_end_dates_are_versions() -> None:
     ends = {"start_date": ("2024-01-01", "2024-02-01"), "end_date": ("2024-02-01", "9999-12-31")}
     spec = load_spec_text(draft_dated({"owner_id": ("1", "1"), **ends}))
