@@ -43,6 +43,7 @@ def put_source(draft: Draft, place: str, flow: Flow) -> None:
     else:
         _put_relation(draft, flow, put)
         first, *others = flow.sequence
+        put("feed", "changes")
         put("effective_at", first, f"From {flow.label(Clause.SEQUENCE)}.")
         warn_of_load_time(draft, flow.label(Clause.SEQUENCE), first)
         if others:
