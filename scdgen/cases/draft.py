@@ -71,7 +71,8 @@ def _has_lines(value: Any) -> bool:
 def draft_cases(spec: Spec, file: Path, data: Rows | None) -> str:
     """Return the text of ``file``, with what the spec makes of rows of its source today, if duckdb is installed.
 
-    Without ``data``, or if the spec refuses them, the rows are made up. The spec has been read from its file.
+    Without ``data``, or if the spec refuses them, the rows are made up. The spec, which is no join, has been read from
+    its file.
     """
     place = Path(os.path.relpath(spec.origin, file.parent)).as_posix()
     types = {name: _guess_type(spec, name) for name in _list_needed(spec)}
@@ -135,11 +136,6 @@ def _lines(spec: Spec, rows: Rows, place: str, remark: str, expect: str | None) 
         # A colon in a type would end a plain text of YAML, and none may begin with a backtick.
         is_plain = re.fullmatch(r"[\w ,()]+", schema)
         yield f"  schema: {schema if is_plain else quoted}"
-    if spec.source.join:
-        yield "  schemas:"
-        for alias, joined in spec.source.join.items():
-            kinds = _list_joined(spec, alias)
-            yield f"    {joined.table}: {', '.join(f'{name} {kind.lower()}' for name, kind in kinds.items())}"
     yield "  batches:"
     for number, line in enumerate(_batch_lines(spec, rows, expect)):
         yield f"  {'  ' if number else '- '}{line}"
@@ -148,13 +144,8 @@ def _lines(spec: Spec, rows: Rows, place: str, remark: str, expect: str | None) 
 def _batch_lines(spec: Spec, rows: Rows, expect: str | None) -> Iterator[str]:
     if params := [f"{name}: {_value_of(spec.params[name].type)}" for name, _ in needed_params(spec)]:
         yield f"params: {{{', '.join(params)}}}"
-    if spec.source.join:
-        yield "tables:"
-        for alias, joined in spec.source.join.items():
-            yield from (f"  {joined.table}: |", f"    {' | '.join(_list_joined(spec, alias))}")
-    else:
-        yield "rows: |"
-        yield from (f"  {line}" for line in format_block(list(rows.types), rows.rows).splitlines())
+    yield "rows: |"
+    yield from (f"  {line}" for line in format_block(list(rows.types), rows.rows).splitlines())
     if expect is not None:
         yield "expect: |"
         yield from (f"  {line}" for line in expect.splitlines())
@@ -166,28 +157,6 @@ def _list_needed(spec: Spec) -> list[str]:
     words = {word.lower(): word for text in reversed(texts) for word in re.findall(r"\w+", text)}
     needed = read_columns(spec)
     return [*(word for name, word in reversed(words.items()) if name in needed), *sorted(needed - words.keys())]
-
-
-def _list_joined(spec: Spec, alias: str) -> dict[str, str]:
-    """Return name -> type of the columns of a joined table that a spec reads."""
-    joined = spec.source.join[alias]
-    found = {column.lower(): spec.columns[key].type for key, column in joined.keys.items()}
-    for name, option in spec.columns.items():
-        for parts in sorted(sql.expression(spec.column_source(name)).names):
-            if parts[0] == alias.lower() and len(parts) > 1:
-                found.setdefault(parts[1], option.type)
-    for other in spec.source.join.values():
-        names = {
-            parts for text in other.on.values() for parts in sql.expression(text).names if parts[0] == alias.lower()
-        }
-        found |= {parts[1]: found.get(parts[1], "string") for parts in sorted(names)}
-    for column in joined.on:
-        found.setdefault(column.lower(), "string")
-    for text in (joined.start, joined.end) * (joined.history is None):
-        found |= dict.fromkeys(sorted(sql.expression(text).columns), spec.history.type)
-    for column in sorted(sql.expression(joined.where).columns) if joined.where else ():
-        found.setdefault(column, "string")
-    return found
 
 
 def _guess_type(spec: Spec, name: str) -> str:

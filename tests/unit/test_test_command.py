@@ -346,10 +346,7 @@ def test_examples_have_every_pattern_and_feed() -> None:
 
 @pytest.mark.verify
 def test_drafts_pass_and_have_a_table(tmp_path: Path) -> None:
-    names = [
-        "airports", "customer_profile", "dim_design", "first_contact", "orders", "product_price",
-        "visitor/visitor_lookup",
-    ]  # fmt: skip
+    names = ["airports", "dim_design", "first_contact", "orders", "product_price", "visitor/visitor_lookup"]
     for path in (ROOT / "specs" / f"{name}.yml" for name in names):
         file = tmp_path / f"{path.stem}.test.yml"
         file.write_text(draft_cases(load_spec(path), file, None))
@@ -365,26 +362,6 @@ def test_table_without_rows_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run(write_files(tmp_path, json.dumps({"spec": "customer.yml", "cases": [case]}), spec)) == 1
     line = "  batch 1: there are no rows of the table other; give them under 'tables:'"
     assert line in capsys.readouterr().out.splitlines()
-
-
-def test_draft_of_a_join_has_the_columns_that_it_reads(tmp_path: Path) -> None:
-    (tmp_path / "both.yml").write_text("""
-target: crm.both
-pattern: scd2
-source:
-  feed: versions
-  join:
-    a: {table: crm.a, keys: {id: Id}, where: gone IS NULL AND kind = 'Is A'}
-    b: {table: crm.b, keys: {id: id}, valid_from: "COALESCE(since, DATE '2024-01-01')"}
-keys: [id]
-columns: {id: {type: int, from: a.Id}, city: {type: string, from: "UPPER(a.city)"}, code: {type: int, from: b.code}}
-""")
-    file = tmp_path / "both.test.yml"
-    text = draft_cases(load_spec(tmp_path / "both.yml"), file, None)
-    tables = [line.strip().split(" | ") for line in text.splitlines() if " | " in line and ":" not in line]
-    assert list(map(sorted, tables[:2])) == [
-        ["city", "gone", "id", "kind", "valid_from", "valid_to"], ["code", "id", "since", "valid_to"],
-    ]  # fmt: skip
 
 
 def test_draft_has_the_first_rows_of_the_data(tmp_path: Path) -> None:
