@@ -27,7 +27,7 @@ from scdgen.errors import UsageError, nearest
 from scdgen.model.load import load_draft, load_spec_text
 from scdgen.model.spec import Source, Spec
 from scdgen.sql.tokens import DIALECT, tokens
-from scdgen.sql.types import data_type, to_spark
+from scdgen.sql.types import data_type, split_at_commas, to_spark
 
 WIDTH = 110
 Place = tuple[str, ...]
@@ -159,7 +159,7 @@ def parse_columns(text: str | None) -> dict[str, str]:
     {'id': 'int', 'price': 'decimal(10,2)'}
     """
     found: dict[str, str] = {}
-    for part in split_columns(text or ""):
+    for part in split_columns(text or "") or filter(None, [text]):
         name, colon, kind = (piece.strip() for piece in part.partition(":"))
         if not colon or not name or not kind:
             raise UsageError(
@@ -213,24 +213,8 @@ def warn_of_load_time(draft: Draft, option: str, name: str) -> None:
 
 
 def split_columns(text: str) -> list[str]:
-    """Split a list at its commas, not at those of types, rules and texts.
-
-    >>> split_columns("a decimal(10,2) COMMENT 'x, y', b map<int,int>, CONSTRAINT c EXPECT (a < 5), d int")
-    ["a decimal(10,2) COMMENT 'x, y'", 'b map<int,int>', 'CONSTRAINT c EXPECT (a < 5)', 'd int']
-    """
-    parts, opened, quote = [""], "", ""
-    for character in text:
-        if quote or character in "'\"`":
-            quote = "" if character == quote else quote or character
-        elif character == "(" or (character == "<" and "(" not in opened):
-            opened += character
-        elif opened and character == {"(": ")", "<": ">"}[opened[-1]]:
-            opened = opened[:-1]
-        if character == "," and not opened and not quote:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts if part.strip()]
+    """Split a list of columns, with or without types; none of them is empty."""
+    return [part.strip() for part in split_at_commas(text) if part.strip()]
 
 
 def strip_comments(text: str) -> str:

@@ -172,17 +172,24 @@ def column_types(text: str) -> dict[str, str]:
 
 
 def split_at_commas(text: str) -> list[str]:
-    """Split at the commas outside of brackets and backticks; one part if a bracket is open or closed too early."""
-    parts, depth = [""], 0
-    for piece in re.findall(r"`(?:[^`]|``)*`|.", text, re.DOTALL):
-        depth += (piece in "(<") - (piece in ")>")
-        if depth < 0:
-            return [""]
-        if piece == "," and depth == 0:
+    """Split at the commas outside of brackets, backticks and texts; one part if a bracket is not closed, or not open.
+
+    >>> split_at_commas("a decimal(10,2) COMMENT 'x, y', b map<int,int>, CONSTRAINT c EXPECT (a < 5)")
+    ["a decimal(10,2) COMMENT 'x, y'", ' b map<int,int>', ' CONSTRAINT c EXPECT (a < 5)']
+    """
+    parts, opened = [""], ""
+    for piece in re.findall(r"""`(?:[^`]|``)*`|'[^']*'|"[^"]*"|.""", text, re.DOTALL):
+        if piece == "(" or (piece == "<" and "(" not in opened):
+            opened += piece
+        elif piece == ")" or (piece == ">" and "(" not in opened):
+            if not opened:
+                return [""]
+            opened = opened[:-1]
+        if piece == "," and not opened:
             parts.append("")
         else:
             parts[-1] += piece
-    return parts if depth == 0 else [""]
+    return [""] if opened else parts
 
 
 def struct_fields(kind: str) -> tuple[tuple[str, str], ...] | None:
