@@ -11,7 +11,6 @@ from sqlglot import exp
 
 from scdgen import sql
 from scdgen.errors import UsageError, nearest
-from scdgen.facts.columns import cast
 from scdgen.init.draft import WHOLE, Draft, Given, find_column, free_name, put_columns, read_select, set_option
 from scdgen.init.flow_sources import put_source
 from scdgen.init.flows import Clause, Columns, Flow, Pipeline, TargetTable
@@ -21,7 +20,6 @@ from scdgen.sql.tokens import DIALECT
 from scdgen.sql.types import data_type
 
 _HISTORY_TYPES = {"DATE": "date", **dict.fromkeys(WHOLE, "bigint")}
-_TIMES = ("TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
 _STORED = ("SCD TYPE 1", "SCD TYPE 2", "BITEMPORAL")
 # The columns that AUTO CDC adds to a table.
 _ADDED = ("__start_at", "__end_at", "__system_start_at", "__system_end_at")
@@ -225,7 +223,6 @@ def _put_times(draft: Draft, named: dict[str, Flow], table: TargetTable, given: 
             draft.warnings.append(f"SEQUENCE BY: {why}; write effective_at for them, and updated_at")
     else:
         kind = _find_history_type(list(changes.values()), types)
-        _warn_of_other_types(draft, list(changes.values()), types)
         chosen = kind or "timestamp"
         draft.put("history.type", chosen)
         if kind is None and (changes or any(flow.has_version for flow in flows)):
@@ -260,16 +257,6 @@ def _type_of_sequence(flow: Flow, types: dict[str, str]) -> str | None:
         return types.get(flow.bare_sequence.lower())
     tree = sqlglot.parse_one(flow.sequence[0], dialect=DIALECT)
     return tree.to.sql(dialect=DIALECT).lower() if isinstance(tree, exp.Cast | exp.TryCast) else None
-
-
-def _warn_of_other_types(draft: Draft, changes: Sequence[Flow], types: dict[str, str]) -> None:
-    """Warn of what orders rows and is neither a time nor a whole number."""
-    for flow in changes:
-        kind = _type_of_sequence(flow, types)
-        if kind is not None and "<" not in kind and data_type(kind) not in (*_HISTORY_TYPES, *_TIMES):
-            text = flow.sequence[0]
-            how = f"Write effective_at: {cast(text, 'BIGINT')} and history.type: bigint if it is a whole number"
-            draft.warnings.append(f"SEQUENCE BY: {text} is of type {kind}, and not a time. {how}")
 
 
 def _put_kept(draft: Draft, changes: dict[str, Flow], kept: str) -> None:
