@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import sys
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from scdgen import paths
 from scdgen.engine.failures import translate_at, translate_without_spec
 from scdgen.engine.jvm import FEW_ROWS, JarList, explain_start, find_java, takes_class_path
-from scdgen.errors import EngineError, UsageError, printable
+from scdgen.errors import EngineError, UsageError
 from scdgen.sql import quote_parts, text_literal
 from scdgen.sql.zones import same_zone
 from scdgen.url import Url, hide_secrets
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from scdgen.model.spec import Spec
-
-_log = logging.getLogger(__name__)
 
 # For small data, planning and tasks cost most: few partitions, no UI, no progress bar in the output.
 _SETTINGS = {
@@ -170,22 +167,16 @@ def remote_session(address: Url | str, conf: Mapping[str, str] | None = None) ->
 
 def register_tables(spark: SparkSession, folder: Path) -> None:
     """Register the Delta tables of the warehouse: ``<schema>.db/<table>``, and ``<table>`` in the default schema."""
-    odd = []
     for commits in sorted([*folder.glob("*/_delta_log"), *folder.glob("*.db/*/_delta_log")]):
         if not (any(commits.glob("[0-9]*.json")) or any(commits.glob("[0-9]*.checkpoint*"))):
             continue  # an interrupted CREATE
         table = commits.parent
         schema = table.parent.name.removesuffix(".db") if table.parent != folder else "default"
         if not (_TABLE_NAME.fullmatch(schema) and _TABLE_NAME.fullmatch(table.name)):
-            odd.append(str(table.relative_to(folder)))
-            continue
+            continue  # the catalog has no such name
         name = quote_parts((schema, table.name))
         spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote_parts((schema,))}")
         spark.sql(f"CREATE TABLE IF NOT EXISTS {name} USING DELTA LOCATION {text_literal(paths.spark_url(table))}")
-    if odd:
-        what = "cannot be read by name, because a table name has letters, digits and _ alone"
-        line = printable(f"--warehouse {folder}: {', '.join(map(repr, odd))} {what}")
-        _log.info("%s", line, extra={"progress": True})
 
 
 def know_catalogs(spark: SparkSession, names: Iterable[tuple[str, ...]]) -> None:

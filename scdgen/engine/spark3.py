@@ -11,12 +11,9 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 from scdgen.errors import EngineError
 from scdgen.sql import text_literal
 from scdgen.sql.tokens import put, tokens
-from scdgen.sql.types import parse_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    from scdgen.model.spec import Spec
 
 
 def with_variables(spark: SparkSession) -> SparkSession:
@@ -36,16 +33,6 @@ def with_variables(spark: SparkSession) -> SparkSession:
 def session_of(spark: SparkSession) -> SparkSession:
     """Return the session without the wrapper, for comparing sessions."""
     return cast("SparkSession", spark.session) if isinstance(spark, Substituting) else spark
-
-
-def require_types(spark: SparkSession, spec: Spec) -> None:
-    """Raise :class:`EngineError` for a column of a type that came with Spark 4."""
-    if not isinstance(spark, Substituting):
-        return
-    for name, column in spec.columns.items():
-        if parse_type(column.type).holds("VARIANT"):
-            what = "has no type variant, which came with Spark 4.0; write string"
-            raise EngineError(f"{spec.target}: column {name}: Spark {spark.session.version} {what}")
 
 
 class Substituting:

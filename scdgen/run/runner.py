@@ -21,7 +21,7 @@ from scdgen.compile.queries import source_counts, variables_query
 from scdgen.compile.render import render_query
 from scdgen.engine.engine import Engine
 from scdgen.engine.session import require_primary_keys
-from scdgen.engine.spark3 import require_types, session_of, with_variables
+from scdgen.engine.spark3 import session_of, with_variables
 from scdgen.errors import UsageError
 from scdgen.facts.built import Source
 from scdgen.facts.variables import param_variables
@@ -198,7 +198,6 @@ class Runner:
         if infer and spec.members.inferred is None:
             what = f"{spec.target} has no members.inferred; add it to the spec, or leave this out"
             raise UsageError(what, option="--infer")
-        require_types(self.spark, spec)
         require_primary_keys(self.spark, spec)
         with prepare(self._engine, spec, source, params) as prepared:
             require_times(self._engine, prepared, infer)

@@ -153,17 +153,12 @@ def test_settings_of_the_user_override_those_of_a_quick_start() -> None:
     assert dict(text.split("=", 1) for text in given) == {JAVA_OPTIONS: "-Xmx1g"}
 
 
-def test_folder_that_is_not_a_table_name_is_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_folder_that_is_not_a_table_name_is_passed_over(tmp_path: Path) -> None:
     """Spark refuses such a name, in the words of its parser, and every command on the warehouse would fail."""
     for name in ("plain", "my-data", "${env:HOME}", "crm.db/customer", "crm.db/über", "c-d.db/t"):
         (tmp_path / name / "_delta_log").mkdir(parents=True)
         (tmp_path / name / "_delta_log" / "00000000000000000000.json").touch()
     sent: list[str] = []
-    caplog.set_level("INFO", "scdgen")
     register_tables(cast(Any, SimpleNamespace(sql=sent.append)), tmp_path)
     made = [text.split()[5] for text in sent if text.startswith("CREATE TABLE")]
     assert made == ["crm.customer", "`default`.plain"]
-    (line,) = caplog.messages
-    for name in ("my-data", "${env:HOME}", "crm.db/über", "c-d.db/t"):
-        assert f"'{name}'" in line
-    assert "plain" not in line

@@ -11,7 +11,7 @@ import pytest
 
 from scdgen import EngineError, Runner, load_spec_text
 from scdgen.engine.session import refuses, require_primary_keys, set_while, strict
-from scdgen.engine.spark3 import Substituting, require_types, with_variables
+from scdgen.engine.spark3 import Substituting, with_variables
 from scdgen.run.delta import note_run, skip_known_batch
 from scdgen.run.stream import build_micro_batch
 
@@ -172,20 +172,6 @@ def test_primary_key_is_refused_where_the_engine_has_none() -> None:
     require_primary_keys(other, load_spec_text(text))
     with pytest.raises(EngineError, match=r"^a\.b: table\.primary_key: this engine has no primary keys"):
         require_primary_keys(other, spec)
-
-
-@pytest.mark.parametrize("kind", ["variant", "array<struct<v:variant>>"])
-def test_spark_3_has_no_variants(kind: str) -> None:
-    old = session(FakeConf(), "[PARSE_SYNTAX_ERROR] Syntax error at or near 'DECLARE'")
-    old.version = "3.5.0"
-    spec = load_spec_text(
-        f"target: a.b\npattern: scd1\nsource: {{table: landed}}\nkeys: [id]\ncolumns: {{id: int, v: '{kind}'}}\n"
-    )
-    require_types(old, spec)  # a runtime of Databricks has variables and, from 15.3 on, variants
-    with pytest.raises(EngineError) as caught:
-        require_types(with_variables(old), spec)
-    what = "has no type variant, which came with Spark 4.0; write string"
-    assert str(caught.value) == f"a.b: column v: Spark 3.5.0 {what}"
 
 
 def test_other_errors_are_raised() -> None:
