@@ -267,7 +267,7 @@ def _hint(parts: list[str]) -> str:
     names = parts[1].split(", ")
     # Look for known reasons of odd names in a CSV before a similar name is suggested.
     if any(name.lower().startswith("`sep=`") or name.lower() == "sep=" for name in names):
-        return "the first line sep= is for Excel alone: take it out, or give the file with --source"
+        return "the first line sep= is for Excel alone: take it out"
     bare = parts[0].strip("`").rpartition(".")[2].lower()
     bare_names = [name.strip("`") for name in names]
     if any(name != name.strip() and name.strip().lower() == bare for name in bare_names):

@@ -16,10 +16,8 @@ class Footer:
 
     schema: str
     """A text that is equal for files with the same columns and types."""
-    nanoseconds: dict[tuple[str, ...], bool]
-    """Path of a column with nanoseconds -> whether they are in UTC."""
     unread: dict[str, str]
-    """Column -> its type, if Spark reads none of this type."""
+    """Column -> what it has, if Spark reads no column of this type, and the fix."""
 
 
 def read_footer(file: Path) -> Footer | None:
@@ -34,27 +32,23 @@ def read_footer(file: Path) -> Footer | None:
         schema = read_metadata(file).schema
     except (ArrowException, OSError):
         return None
-    nanoseconds, unread = dict[tuple[str, ...], bool](), dict[str, str]()
+    unread = dict[str, str]()
     for column in map(schema.column, range(len(schema))):
         kind = json.loads(column.logical_type.to_json())
         if kind["Type"] in _UNREAD or column.converted_type in _UNREAD:
-            unread[column.path] = column.converted_type if column.converted_type in _UNREAD else kind["Type"].upper()
+            name = column.converted_type if column.converted_type in _UNREAD else kind["Type"].upper()
+            unread[column.path] = f"is of the Parquet type {name}, which Spark does not read; write text"
         if kind.get("timeUnit") == "nanoseconds" and kind["Type"] == "Timestamp":
-            above = column.path.removesuffix(column.name).removesuffix(".")
-            nanoseconds[(above, column.name) if above else (column.name,)] = kind["isAdjustedToUTC"]
+            fix = "write microseconds, in pandas with coerce_timestamps='us'"
+            unread[column.path] = f"has nanoseconds, which Spark does not read; {fix}"
     # The first line names an object of Python.
-    return Footer(str(schema).partition("\n")[2], nanoseconds, unread)
+    return Footer(str(schema).partition("\n")[2], unread)
 
 
 def describe_unread(files: Iterable[Path]) -> str | None:
     """Name the first column of local files that Spark does not read; ``None`` if there is none."""
     for file in files:
-        if (footer := read_footer(file)) is None:
-            continue
-        for column in map(".".join, footer.nanoseconds):
-            fix = "write microseconds, in pandas with coerce_timestamps='us'"
-            what = f"{file}: the column {column} has nanoseconds, which Spark does not read"
-            return f"{what}; {fix}, or give it with --source, which reads them"
-        for column, kind in footer.unread.items():
-            return f"{file}: the column {column} is of the Parquet type {kind}, which Spark does not read; write text"
+        footer = read_footer(file)
+        for column, what in footer.unread.items() if footer else ():
+            return f"{file}: the column {column} {what}"
     return None

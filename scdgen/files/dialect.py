@@ -18,7 +18,6 @@ from scdgen.errors import UsageError, nearest
 SEPARATORS = (",", ";", "\t", "|")
 _BYTES = 1 << 16  # read to detect the separator
 _ROWS = 200
-_SEP_LINE = re.compile(r'"?sep=(.)"?[\r\n]*', re.IGNORECASE)  # Excel's, which tells it the separator
 _BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 # Options of Spark's CSV reader in lower case -> as Spark spells them.
 _OPTIONS = {
@@ -38,8 +37,7 @@ _FORMATS = {"dateformat": "to_date", "timestampformat": "to_timestamp", "timesta
 class Dialect:
     """The options with which both Python and Spark read a CSV; the defaults are those of RFC 4180.
 
-    ``strips``: a blank after a separator is not part of a cell. ``skips`` lines come before the header, such as Excel's
-    ``sep=;``.
+    ``strips``: a blank after a separator is not part of a cell.
     """
 
     sep: str = ","
@@ -49,7 +47,6 @@ class Dialect:
     comment: str = ""
     header: bool = True
     strips: bool = False
-    skips: int = 0
 
     def options(self) -> dict[str, str]:
         """Return the options of Spark's reader that are not the defaults."""
@@ -65,7 +62,6 @@ class Dialect:
     def cells(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Yield the cells of each row. Raises :class:`csv.Error`."""
         doubled = self.escape == self.quote
-        lines = islice(lines, self.skips, None)
         kept = lines if not self.comment else (line for line in lines if not line.startswith(self.comment))
         form: dict[str, Any] = {"quotechar": self.quote} if self.quote else {"quoting": csv.QUOTE_NONE}
         form |= {} if doubled else {"doublequote": False, "escapechar": self.escape or None}
@@ -150,10 +146,7 @@ def find_dialect(
         strips=given.get("ignoreLeadingWhiteSpace", "").lower() == "true",
     )
     lines = _decode_lines(begin, plain.encoding)
-    # A first line sep=; is for Excel, and names the separator.
-    named = _SEP_LINE.fullmatch(lines[0]) if lines and plain.header else None
-    plain = replace(plain, skips=1 if named else 0)
-    sep = given.get("sep") or (named and named[1]) or _find_separator(lines, plain, usual.get("sep"))
+    sep = given.get("sep") or _find_separator(lines, plain, usual.get("sep"))
     found = replace(plain, sep=sep.replace("\\t", "\t"))
     return replace(found, strips=found.strips or ("ignoreLeadingWhiteSpace" not in given and _is_spaced(lines, found)))
 

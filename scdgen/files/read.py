@@ -165,9 +165,6 @@ def _read_csv_by_header(reader: Any, spec: Spec, files: Files) -> list[DataFrame
         schema = StructType([StructField(name, StringType()) for name in names])
         part = replace(files, local=tuple(paths))
         frame = with_file(reader.options(**dialect.options()).schema(schema).csv(part.paths()))
-        if dialect.skips:  # Spark has taken the line before it for the header, and the header for a row
-            same = (f"TRIM({sql.quote(name)}) <=> {sql.text_literal(name)}" for name in names if name[:2] != "_c")
-            frame = frame.where(f"NOT ({' AND '.join(['TRUE', *same])})")
         extra = [name for name in frame.columns if name not in {*names, FILE}]  # partition columns
         frames.append(frame.select(*(sql.quote(name) for name in [*kept, *extra, FILE])))
     return frames

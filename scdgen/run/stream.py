@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scdgen.engine.engine import FILE
-from scdgen.engine.footer import read_footer
+from scdgen.engine.footer import describe_unread
 from scdgen.engine.session import PARTITIONS_AS_TEXT, set_while
 from scdgen.errors import DataError, UsageError
 from scdgen.files import errors as files_errors
@@ -236,8 +236,5 @@ def open_stream(spark: SparkSession, fed: Sequence[Spec], path: str | None, opti
 
 def _require_streamable(found: files.Files) -> None:
     """Raise :class:`DataError` for a file that a run can read and a stream cannot."""
-    for file in found.local if found.kind == "parquet" else ():
-        footer = read_footer(file)
-        if footer is not None and footer.nanoseconds:
-            what = f"column {'.'.join(min(footer.nanoseconds))} has nanoseconds, which a stream does not read"
-            raise DataError(f"{file}: {what}; write microseconds, in pandas with coerce_timestamps='us'")
+    if found.kind == "parquet" and (unread := describe_unread(found.local)):
+        raise DataError(unread)

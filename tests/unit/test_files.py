@@ -294,15 +294,13 @@ def test_tombstone_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("sep=;\r\nid;name\r\n1;a\r\n", (Dialect(sep=";", skips=1), ("id", "name"))),
-        ('\ufeff"sep=|"\nid|name\n', (Dialect(sep="|", skips=1), ("id", "name"))),
         ("id, name\n1, a\n2,\n", (Dialect(strips=True), ("id", "name"))),
         ('id, name\n1, "a, b"\n', (Dialect(strips=True), ("id", "name"))),
         ("id, name\n1,a\n", (Dialect(), ("id", "name"))),
         ("id,name\n1, a\n", (Dialect(), ("id", "name"))),
     ],
 )
-def test_first_line_of_excel_and_blanks_in_the_header(text: str, found: tuple[Dialect, tuple[str, ...]]) -> None:
+def test_blanks_in_the_header(text: str, found: tuple[Dialect, tuple[str, ...]]) -> None:
     file = write("a.csv", text)
     assert list(csv_heads([file])) == [found]
     assert all(row.keys() == {"id", "name"} for _, row in csv_rows(file))
@@ -336,12 +334,12 @@ def test_footer_of_parquet_names_nanoseconds(monkeypatch: pytest.MonkeyPatch) ->
     }
     pq.write_table(pa.table(columns), "a.parquet", version="2.6")
     footer = read_footer(Path("a.parquet"))
-    assert footer is not None and footer.nanoseconds == {("at",): True, ("in", "x"): False, ("a.b",): False}
+    assert footer is not None and list(footer.unread) == ["at", "in.x", "a.b"]
     pq.write_table(pa.table(columns), "b.parquet", version="2.6")
     assert read_footer(Path("b.parquet")) == footer
     pq.write_table(pa.table({"at": columns["micro"]}), "b.parquet", use_deprecated_int96_timestamps=True)
     other = read_footer(Path("b.parquet"))
-    assert other is not None and other.nanoseconds == {} and other.schema != footer.schema
+    assert other is not None and other.unread == {} and other.schema != footer.schema
     for data in (b"", b"PAR1", b"PAR1\x00\x00\x00\x00PAR1", b"PAR1\xff\xff\x04\x00\x00\x00PAR1"):
         assert read_footer(write("b.parquet", data)) is None
     monkeypatch.setitem(sys.modules, "pyarrow", None)
