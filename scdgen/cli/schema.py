@@ -8,9 +8,8 @@ from scdgen.cli import options
 
 
 @click.command()
-@click.option("--defaults", is_flag=True, help="That of defaults.yml.")
 @options.common_options
-def schema(defaults: bool) -> None:
+def schema() -> None:
     """Print the JSON Schema of a spec, for editors.
 
     \b
@@ -20,4 +19,4 @@ def schema(defaults: bool) -> None:
     """
     from scdgen.model.reference import render_schema
 
-    click.echo(render_schema(defaults), nl=False)
+    click.echo(render_schema(), nl=False)
