@@ -93,11 +93,10 @@ def find_origin(context: click.Context, option: str) -> str:
     return ""
 
 
-def is_typed(parameter: str, or_variable: bool = False) -> bool:
-    """Whether the command line, with ``or_variable`` also a variable, gives a parameter of the current command."""
+def is_typed(parameter: str) -> bool:
+    """Whether the command line gives a parameter of the current command."""
     context = click.get_current_context(silent=True)
-    sources = {ParameterSource.COMMANDLINE, *([ParameterSource.ENVIRONMENT] if or_variable else [])}
-    return context is None or context.get_parameter_source(parameter) in sources
+    return context is None or context.get_parameter_source(parameter) is ParameterSource.COMMANDLINE
 
 
 def _list_options(command: click.Command) -> Iterator[click.Option]:

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from scdgen.run.saved import PlannedRun
 
 Counts = dict[str, Any]
+# Parameter -> its option.
+_NOT_WITH_PLAN = {
+    "target": "--target", "source": "--source", "feed": "--feed", "source_option": "--source-option",
+    "param": "--param", "from_file": "--from", "infer": "--infer",
+}  # fmt: skip
 
 
 @click.command()
@@ -71,10 +76,11 @@ def run(
     by_file = plan_file is None and source is not None and is_pattern(source)
     # Refuse wrong inputs before Spark starts, which takes seconds.
     if plan_file is not None:
-        if infer or from_file is not None:
-            named = "--infer" if infer else "--from"
-            raise UsageError("is not part of a plan; leave it out", option=named)
-        loaded, plans, inputs, csv = read_plan(plan_file, specs, source, feed, source_option, param)
+        if specs:
+            raise UsageError(f"{specs[0]}: the plan names its specs; leave this out, or leave --plan out")
+        if given := next(filter(is_typed, _NOT_WITH_PLAN), None):
+            raise UsageError("goes without --plan, which says what to run; leave it out", option=_NOT_WITH_PLAN[given])
+        loaded, plans, inputs, csv = read_plan(plan_file)
     else:
         if not specs:
             raise UsageError("scdgen run: SPEC... is missing; see: scdgen run --help")
@@ -120,37 +126,15 @@ def run(
         raise click.exceptions.Exit(line_and_status(failures[0])[1])
 
 
-def read_plan(
-    file: Path, specs: Sequence[str], source: str | None, feed: str | None, source_option: Sequence[str],
-    param: Sequence[str],
-) -> tuple[list[Spec], dict[str, PlannedRun], list[Input], dict[str, str]]:  # fmt: skip
+def read_plan(file: Path) -> tuple[list[Spec], dict[str, PlannedRun], list[Input], dict[str, str]]:
     """Return the specs of a saved plan, its runs by target, their input, and the options of a CSV.
 
-    Raises :class:`DataError` if a spec is gone, or an option is given that is another one in the plan, and
-    :class:`UsageError` for another file than a plan, and for specs, which the plan names.
+    Raises :class:`DataError` if a spec is gone, and :class:`UsageError` for another file than a plan.
     """
     from scdgen.run.saved import SavedPlan, stale
 
-    if specs:
-        raise UsageError(f"{specs[0]}: the plan names its specs; leave this out, or leave --plan out")
-    runs, place = SavedPlan.read(file).runs, f"--plan {file}"
-    # What is given as well must be what was planned; only the target in a file may differ: it is for the next plan.
-    first, given = runs[0], options.parse_pairs(param, "--param")
-    target = next(iter(options.chosen_targets()), None) if is_typed("target", or_variable=True) else None
-    for option, value, planned in (
-        ("--target", target, first.environment),
-        ("--source", source, first.source),
-        ("--feed", feed, next((run.feed for run in runs if run.feed), "")),
-        ("--source-option", options.parse_pairs(source_option, "--source-option") or None, first.source_options),
-    ):
-        if value is not None and value != planned:
-            what = f"{option} was {planned or 'not given'} and is {value}"
-            raise stale(place, what, "leave it out, or plan with it")
-    for name in given:
-        if not any(name in run.params for run in runs):
-            raise stale(place, f"the param '{name}' is not in the plan", "leave it out, or plan with it")
-    for run in runs:
-        run.require_params({name: value for name, value in given.items() if name in run.params})
+    runs = SavedPlan.read(file).runs
+    first = runs[0]
     if gone := next((run.origin for run in runs if not Path(run.origin).is_file()), None):
         raise stale(gone, "the spec of the plan is gone")
     loaded = in_target(options.load_written(run.origin for run in runs), first.environment or None)

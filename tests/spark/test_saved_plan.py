@@ -170,7 +170,7 @@ def test_plan_of_a_file_instead_of_the_source(spark: SparkSession, called: Calle
     given = ("--source", "rows.csv", "--source-option", "sep=;", "--param", "since=2023-01-01")
     (plan,) = save(called, "people.yml", *given)["runs"]
     assert (plan["source"], plan["params"]) == ("rows.csv", {"since": "2023-01-01"})
-    assert called("run", "--plan", "plan.json", "--param", "since=2022-01-01")[0] == 1
+    assert called("run", "--plan", "plan.json", "--param", "since=2022-01-01")[0] == 2
     Path("rows.csv").write_text("id;name;at\n1;Eve;2024-01-01\n")
     assert called("run", "--plan", "plan.json")[0] == 1
     Path("rows.csv").write_text("id;name;at\n1;Ann;2024-01-01\n")
