@@ -14,10 +14,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from scdgen import paths, sql
-from scdgen.compile.compile import render
 from scdgen.engine.engine import Engine
 from scdgen.errors import DataError, UsageError
 from scdgen.facts.plan import REFRESHED, Counts
@@ -58,57 +57,35 @@ class Table(_Part):
     """Its newest Delta version."""
 
 
-class File(_Part):
-    """A file that a run reads."""
-
-    path: str
-    """Its path as the spec or ``--source`` leads to it."""
-    bytes: int
-    """Its size."""
-    sha256: str
-    """The hash of its content, in hex digits."""
-
-
 class State(_Part):
     """All that the result of a run depends on."""
 
-    scdgen: str
-    """The version of this package."""
+    around: dict[str, str]
+    """What a run is made with and where, as messages name it -> its value."""
     spec: str
     """The SHA-256 of the spec with its defaults filled in, in hex digits."""
-    sql: str
-    """The SHA-256 of its SQL."""
-    zone: str
-    """The time zone of the table, or of the session that would create it."""
-    warehouse: str
-    """Where the session keeps tables."""
-    catalog: str
-    """The catalog of names without one."""
-    schema_: str = Field(alias="schema")
-    """The schema of names without one."""
     target: Table
     """The table that the run writes."""
     reads: tuple[Table, ...]
     """The other tables that it reads."""
-    files: tuple[File, ...]
-    """The files that it reads, in the order of their paths."""
+    files: dict[str, str]
+    """The path of each file that it reads, as the spec or ``--source`` leads to it -> its size and its SHA-256."""
 
     def describe_changes(self, found: State) -> Iterator[str]:
         """Describe the differences of a later state, in one line each."""
         # The tools and places come first: tables of another place are other tables.
-        for name, what in _PLACES.items():
-            if getattr(self, name) != getattr(found, name):
-                yield f"{what} was {getattr(self, name)} and is {getattr(found, name)}"
+        for what, value in self.around.items():
+            if value != found.around.get(what):
+                yield f"{what} was {value} and is {found.around.get(what)}"
         if self.spec != found.spec:
             yield "the spec has changed"
-        if self.sql != found.sql:
-            yield "the SQL of the spec has changed, as by another version of scdgen"
         tables, now = ({one.name: one for one in (state.target, *state.reads)} for state in (self, found))
         for name in dict.fromkeys([*tables, *now]):
             yield from _describe_table(name, tables.get(name), now.get(name))
-        files, left = ({one.path: one for one in state.files} for state in (self, found))
-        for path in dict.fromkeys([*files, *left]):
-            yield from _describe_file(path, files.get(path), left.get(path))
+        for path in dict.fromkeys([*self.files, *found.files]):
+            before, after = self.files.get(path), found.files.get(path)
+            if before != after:
+                yield f"{path} {'is gone' if after is None else 'is new' if before is None else 'has other content'}"
 
     def require_versions(self, path: str | None) -> None:
         """Raise :class:`UsageError` if a table that is read has no version, so that a change could not be found.
@@ -125,15 +102,6 @@ class State(_Part):
                 raise UsageError(f"{what}; read Delta tables, or plan without it", option="--out")
 
 
-_PLACES = {
-    "scdgen": "the version of scdgen",
-    "warehouse": "the warehouse",
-    "catalog": "the catalog",
-    "schema_": "the schema",
-    "zone": "the time zone",
-}
-
-
 def _describe_table(name: str, before: Table | None, now: Table | None) -> Iterator[str]:
     if before is None or now is None:
         yield f"{name} is {'not read any more' if now is None else 'now read'}"
@@ -145,15 +113,6 @@ def _describe_table(name: str, before: Table | None, now: Table | None) -> Itera
         yield f"{name} is another table of that name, created since the plan"
     elif before != now:
         yield f"{name} was at version {before.version} and is at version {now.version}"
-
-
-def _describe_file(path: str, before: File | None, now: File | None) -> Iterator[str]:
-    if before is None or now is None:
-        yield f"{path} {'is gone' if now is None else 'is new'}"
-    elif before.bytes != now.bytes:
-        yield f"{path} had {before.bytes} bytes and has {now.bytes}"
-    elif before.sha256 != now.sha256:
-        yield f"{path} has other content of the same size"
 
 
 class PlannedRun(_Part):
@@ -210,7 +169,7 @@ class SavedPlan(_Part):
 
     def write(self, path: Path) -> None:
         """Write the file, with a hash of what is in it."""
-        content = self.model_dump(mode="json", by_alias=True)
+        content = self.model_dump(mode="json")
         paths.write_text(path, json.dumps({**content, "sha256": _hash_content(content)}, indent=2) + "\n")
 
     @classmethod
@@ -251,16 +210,17 @@ def read_state(engine: Engine, spec: Spec, source: str | None) -> State:
         target = TargetTable(spark, spec).name
         tables, files = find_path(read.source.path, read.source.format)
         return State(
-            scdgen=__version__,
+            around={
+                "the version of scdgen": __version__,
+                "the warehouse": hide_secrets(str(spark.conf.get("spark.sql.warehouse.dir"))),
+                "the catalog": spark.catalog.currentCatalog(),
+                "the schema": spark.catalog.currentDatabase(),
+                "the time zone": zoned.time_zone,
+            },
             spec=_hash(to_json(spec)),
-            sql=_hash(json.dumps(render(spec).files())),
-            zone=zoned.time_zone,
-            warehouse=hide_secrets(str(spark.conf.get("spark.sql.warehouse.dir"))),
-            catalog=spark.catalog.currentCatalog(),
-            schema=spark.catalog.currentDatabase(),
             target=_read_table(spark, target),
             reads=tuple(_read_table(spark, name) for name in (*tables, *names) if name != target),
-            files=tuple(map(_read_file, files)),
+            files={path.as_posix(): _describe_file(path) for path in files},
         )
 
 
@@ -349,10 +309,9 @@ def _read_table(spark: SparkSession, name: str) -> Table:
         return Table(name=name, kind="")
 
 
-def _read_file(path: Path) -> File:
+def _describe_file(path: Path) -> str:
     found = path.stat()
-    digest = _hash_file(path, found.st_size, found.st_mtime_ns, found.st_ino)
-    return File(path=path.as_posix(), bytes=found.st_size, sha256=digest)
+    return f"{found.st_size} bytes, {_hash_file(path, found.st_size, found.st_mtime_ns, found.st_ino)}"
 
 
 @lru_cache(maxsize=4096)

@@ -134,7 +134,7 @@ def _edit_spec() -> None:
 
 FILES: dict[str, tuple[Callable[[], object], str]] = {
     "a file of the same size": (
-        lambda: Path("in/a.csv").write_text("id,name\n1,Bob\n"), "in/a.csv has other content of the same size",
+        lambda: Path("in/a.csv").write_text("id,name\n1,Bob\n"), "in/a.csv has other content",
     ),
     "a file more": (lambda: Path("in/b.csv").write_text("id,name\n2,Bob\n"), "in/b.csv is new"),
     "the spec": (_edit_spec, "the spec has changed"),

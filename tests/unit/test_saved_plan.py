@@ -17,21 +17,16 @@ from scdgen.errors import UsageError
 from scdgen.facts.plan import Counts
 from scdgen.model.load import load_spec_text
 from scdgen.run import saved
-from scdgen.run.saved import File, PlannedRun, SavedPlan, State, Table, Watch
+from scdgen.run.saved import PlannedRun, SavedPlan, State, Table, Watch
 
 SOURCE = Table(name="crm.s", kind="delta", id="b2", version=7)
-FILE = File(path="in/a.csv", bytes=10, sha256="aa")
+AROUND = {"the version of scdgen": "0.2.0", "the warehouse": "file:/w", "the time zone": "UTC"}
 STATE = State(
-    scdgen="0.2.0",
+    around=AROUND,
     spec="1",
-    sql="2",
-    zone="UTC",
-    warehouse="file:/w",
-    catalog="spark_catalog",
-    schema="default",
     target=Table(name="crm.t", kind="delta", id="a1", version=3),
     reads=(SOURCE,),
-    files=(FILE,),
+    files={"in/a.csv": "10 bytes, aa"},
 )
 NO_TABLE = Table(name="crm.t", kind="")
 RUN = PlannedRun(
@@ -54,15 +49,15 @@ def table(like: Table, **fields: Any) -> Table:
     return like.model_copy(update=fields)
 
 
-def file(**fields: Any) -> File:
-    return FILE.model_copy(update=fields)
-
-
 STALE: dict[str, tuple[State, State, str]] = {
-    "another scdgen": (STATE, changed(scdgen="0.3.0"), "the version of scdgen was 0.2.0 and is 0.3.0"),
-    "another warehouse": (STATE, changed(warehouse="file:/v"), "the warehouse was file:/w and is file:/v"),
-    "another spec": (STATE, changed(spec="9", sql="9"), "the spec has changed"),
-    "another version": (STATE, changed(sql="9"), "the SQL of the spec has changed, as by another version of scdgen"),
+    "another scdgen": (
+        STATE, changed(around={**AROUND, "the version of scdgen": "0.3.0"}),
+        "the version of scdgen was 0.2.0 and is 0.3.0",
+    ),
+    "another warehouse": (
+        STATE, changed(around={**AROUND, "the warehouse": "file:/v"}), "the warehouse was file:/w and is file:/v",
+    ),
+    "another spec": (STATE, changed(spec="9"), "the spec has changed"),
     "a version of the target": (
         STATE, changed(target=table(STATE.target, version=4)), "crm.t was at version 3 and is at version 4",
     ),
@@ -83,12 +78,9 @@ STALE: dict[str, tuple[State, State, str]] = {
         "crm.j was at version 7 and is at version 9",
     ),
     "one table more": (STATE, changed(reads=(SOURCE, table(SOURCE, name="crm.x"))), "crm.x is now read"),
-    "a longer file": (STATE, changed(files=(file(bytes=11),)), "in/a.csv had 10 bytes and has 11"),
-    "a file of the same size": (
-        STATE, changed(files=(file(sha256="bb"),)), "in/a.csv has other content of the same size",
-    ),
-    "a file removed": (STATE, changed(files=()), "in/a.csv is gone"),
-    "a file more": (STATE, changed(files=(FILE, file(path="in/b.csv"))), "in/b.csv is new"),
+    "another file": (STATE, changed(files={"in/a.csv": "10 bytes, bb"}), "in/a.csv has other content"),
+    "a file removed": (STATE, changed(files={}), "in/a.csv is gone"),
+    "a file more": (STATE, changed(files={**STATE.files, "in/b.csv": "1 bytes, cc"}), "in/b.csv is new"),
 }  # fmt: skip
 
 
