@@ -118,7 +118,8 @@ _MALFORMED: tuple[tuple[str, str], ...] = (
     (r"\[MALFORMED_RECORD_IN_PARSING[A-Z_.]*\] Malformed records are detected in record parsing: (.*?)\.(?:\s|$)",
      "holds a row that is broken or does not fit the types of the others, read as {0}; fix it"),
     (r"FAILED_READ_FILE\.FILE_NOT_EXIST|FileNotFoundException",
-     "a file of it is not there any more; restore it, or run again where it was being rewritten"),
+     "a file of it is not there any more; restore it, run again where it was being rewritten, or name a later run "
+     "where VACUUM has removed it"),
     (r"Data type mismatches when reading Parquet column \[(.*?)\]",
      "the column {0} is of another type than in the other files; write them with one type, or give them with --source, "
      "which reads them in the types of the spec"),

@@ -51,11 +51,6 @@ _CONFLICT = re.compile(
 _TRANSACTION_CONFLICT = re.compile(r"\b(DELTA_CONCURRENT_TRANSACTION|ConcurrentTransactionException)\b")
 # A CREATE found files without a log, of another CREATE that is in progress or was interrupted.
 _OCCUPIED = re.compile(r"\bDELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION\b")
-# The files or log entries of a version were removed.
-_GONE = re.compile(
-    r"\bFAILED_READ_FILE\.FILE_NOT_EXIST\b|\bDELTA_(FILE_NOT_FOUND\w*|VERSION_NOT_FOUND|VERSIONS_NOT_CONTIGUOUS)\b"
-    r"|\b(FileNotFound|VersionNotFound)Exception\b"
-)
 _MERGE, _RESTORE = "MERGE", "RESTORE"  # what changes the rows of a run, and what goes back to a version
 
 # What a commit says of its run, and the metrics of Delta that a Commit has.
@@ -289,20 +284,6 @@ def find_versions(spec: Spec, run: str, log: Sequence[Commit]) -> tuple[int, int
 
 
 @contextmanager
-def explain_vacuumed(spec: Spec, run: str, before: int, after: int) -> Iterator[None]:
-    """Raise :class:`DataError` if this block reads the version before or after a run, and its files were removed."""
-    try:
-        yield
-    except Exception as error:
-        if not _mentions(error, _GONE):
-            raise
-        raise DataError(
-            f"{spec.target}: files of version {before} or {after}, before and after the run {run}, were removed by "
-            "VACUUM; name a later run"
-        ) from error
-
-
-@contextmanager
 def skip_known_batch(spark: SparkSession, spec: Spec, application: str, batch: int) -> Iterator[None]:
     """Make Delta skip the writes in this block to a table that has already committed this batch of an application.
 
@@ -323,14 +304,10 @@ def is_conflict(error: BaseException) -> bool:
 
 
 def _mentions(error: BaseException, what: re.Pattern[str]) -> bool:
-    return any(what.search(f"{type(cause).__name__} {cause}") for cause in _causes(error))
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
     cause: BaseException | None = error
-    while cause is not None:
-        yield cause
+    while cause is not None and not what.search(f"{type(cause).__name__} {cause}"):
         cause = cause.__cause__
+    return cause is not None
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import re
 from collections import Counter
@@ -17,7 +16,7 @@ from scdgen.facts.built import Source
 from scdgen.facts.plan import CHANGES, ROW_CHANGES, VERSIONS
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
-from scdgen.run.delta import explain_vacuumed, find_versions
+from scdgen.run.delta import find_versions
 from scdgen.run.results import DiffResult, DiffRow, Sides
 from scdgen.run.versions import Filter, Given, Rows, Tables
 from scdgen.stored.state import find_missing
@@ -96,21 +95,18 @@ def read_diff(tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0) ->
     :class:`DataError` if the table, the key or the run does not exist.
     """
     wanted.query(spec)
-    versions, vacuumed = (_ANY, _ANY), contextlib.ExitStack()
+    versions = (_ANY, _ANY)
 
     def select(unchanged: bool) -> Rows:
         return tables.select(spec, wanted.query(spec, versions, unchanged), {})
 
     with tables.reading(spec, wanted.list_given(spec)) as spec:
-        # Read the versions of a run under a guard, because VACUUM may have removed their files.
         if wanted.run_id is not None:
             versions = _find_versions(tables, spec, wanted.run_id)
-            vacuumed.enter_context(explain_vacuumed(spec, wanted.run_id, *(version.number for version in versions)))
-        with vacuumed:
-            rows, counts = _collect(select(unchanged=False), limit)
-            # Without a row the key may be unchanged.
-            if wanted.keys and not rows:
-                _require_key(spec, wanted.keys, select(unchanged=True))
+        rows, counts = _collect(select(unchanged=False), limit)
+        # Without a row the key may be unchanged.
+        if wanted.keys and not rows:
+            _require_key(spec, wanted.keys, select(unchanged=True))
     query = wanted.query(spec, versions)
     names = (column.name for column in query.columns) if isinstance(query, DiffRun) else map(sql.quote, spec.columns)
     of_rows = VERSIONS if spec.keeps_history else CHANGES if spec.deleted else ROW_CHANGES
