@@ -25,7 +25,6 @@ _STORED = ("SCD TYPE 1", "SCD TYPE 2", "BITEMPORAL")
 _ADDED = ("__start_at", "__end_at", "__system_start_at", "__system_end_at")
 # What the flows into one table have to agree on, because a spec says it once for all its sources.
 _SHARED = (Clause.KEYS, Clause.TRACKED, Clause.NULLS)
-_OF_SNAPSHOTS = (Clause.SNAPSHOT, Clause.VERSION, Clause.KEYS, Clause.COLUMNS, Clause.STORED, Clause.TRACKED)
 
 
 def draft_from_auto_cdc(path: Path, text: str, name: str | None, target: str | None, given: Given) -> Draft:
@@ -74,15 +73,10 @@ def _choose(pipeline: Pipeline, name: str | None) -> list[Flow]:
 
 
 def _check(flow: Flow, first: Flow) -> None:
-    """Raise :class:`SpecError` for clauses that are missing, that do not go together, or that differ between flows."""
+    """Raise :class:`SpecError` for clauses that are missing, or that differ between flows."""
     for clause in (Clause.KEYS,) if flow.is_snapshot else (Clause.KEYS, Clause.SEQUENCE):
         if clause not in flow.clauses:
             raise flow.wrong(clause, "is missing; AUTO CDC needs it, and so does a spec")
-    for clause in flow.clauses:
-        if flow.is_snapshot and clause not in _OF_SNAPSHOTS:
-            raise flow.wrong(clause, "is not for snapshots; remove it")
-        if not flow.is_snapshot and clause == Clause.VERSION:
-            raise flow.wrong(clause, "is for snapshots only; remove it, or write FROM SNAPSHOT")
     if flow.stored not in _STORED:
         raise flow.wrong(Clause.STORED, f"'{flow.stored}' is not a type; write SCD TYPE 1 or SCD TYPE 2")
     keys = flow.columns(Clause.KEYS)
