@@ -56,14 +56,14 @@ def require_self_contained(text: str) -> None:
     bare = re.sub(r"sha256-[\w+/]+=", "", text)
     assert not re.search(r"\w+://|//\w|\burl\(|@import|\bfetch\(|XMLHttpRequest|WebSocket|\bimport\b", bare)
     policy = next(attributes for _, attributes in Read(text).elements if "http-equiv" in attributes)
-    (style,), (script,) = ([hash_of(found) for found in inline(text, tag)] for tag in ("style", "script"))
+    (style,), (script,) = ([hash_of(found) for found in inline(text, tag)] for tag in ("style", 'script type="module"'))
     rules = f"default-src 'none'; style-src {style}; script-src {script}; base-uri 'none'; form-action 'none'"
     assert policy["content"] == rules
 
 
 def inline(text: str, tag: str) -> list[str]:
-    """The text of each element of a page that has no attributes."""
-    return re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+    """The text of each element of a page that begins with a tag."""
+    return re.findall(f"<{tag}>(.*?)</{tag.split()[0]}>", text, re.DOTALL)
 
 
 def hash_of(text: str) -> str:
@@ -87,8 +87,9 @@ def find_chromium() -> str | None:
 
 def with_script(text: str, script: str) -> str:
     """A page that also runs ``script``, at its end."""
-    added = f"<script>{script}</script></body>"
-    allowed = " ".join(hash_of(found) for found in inline(_ERRORS + added, "script"))
+    added = f'<script type="module">{script}</script></body>'
+    scripts = [*inline(_ERRORS, "script"), script]
+    allowed = " ".join(map(hash_of, scripts))
     assert text.count("script-src ") == 1
     text = text.replace("script-src ", f"script-src {allowed} ")
     return added.join(text.replace("</head>", _ERRORS, 1).rsplit("</body>", 1))

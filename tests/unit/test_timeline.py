@@ -126,11 +126,11 @@ press("ArrowRight"); found.second = details();
 press("ArrowRight"); press("ArrowDown"); found.next = details();
 press("Home"); found.first = document.activeElement.getAttribute("aria-label").split(",", 2).join();
 press("ArrowLeft"); found.stays = document.activeElement.getAttribute("aria-label").split(",", 2).join();
-document.getElementById("earlier").click();
-found.at = [document.getElementById("at").textContent, valid()];
-document.getElementById("earlier").click();
-found.before = [document.getElementById("at").textContent, valid()];
-set("slider", 0); found.start = [document.getElementById("at").textContent, valid()];
+document.getElementById("as-of-before").click();
+found.at = [document.getElementById("as-of-told").textContent, valid()];
+document.getElementById("as-of-before").click();
+found.before = [document.getElementById("as-of-told").textContent, valid()];
+set("as-of", 0); found.start = [document.getElementById("as-of-told").textContent, valid()];
 document.getElementById("rows").open = true;
 const lanes = () => all(".lane:not([hidden])").map(lane => lane.querySelector(".name").textContent);
 set("search", "ID=2"); found.lanes = lanes();
@@ -142,7 +142,7 @@ found.between = [["2024-01-02", "2024-01-31"], ["", "2024-01-14"], ["2024-03-02"
   ends => between(...ends));
 between("", "");
 document.getElementById("changed").click(); found.changed = [lanes(), between("", "2024-01-31")];
-found.corner = document.querySelector(".corner").innerText;
+found.corner = document.querySelector("#axis .name").innerText;
 found.colours = all(".track .version").slice(0, 5).map(bar => bar.classList.contains("fresh"));
 """
 
@@ -176,7 +176,7 @@ def test_search_and_keyboard_navigation(tmp_path: Path) -> None:
 
 _LANES = """
 const all = selector => [...document.querySelectorAll(selector)];
-const marks = bar => ["fresh", "before", "gone", "overlaps"].filter(name => bar.classList.contains(name));
+const marks = bar => ["fresh", "early", "gone", "overlaps"].filter(name => bar.classList.contains(name));
 const found = {
   lanes: all(".track > *").map(bar => bar.matches(".none") ? "- " + bar.textContent
     : [bar.getAttribute("aria-label").replace(/version (\\d+) of \\d+, /, "$1, "), ...marks(bar)].join(" ")),
@@ -233,16 +233,17 @@ const all = selector => [...document.querySelectorAll(selector)];
 const get = id => document.getElementById(id);
 const shown = () => all(".lane:not([hidden])").map(lane => lane.querySelector(".name").textContent + ": "
   + [...lane.querySelectorAll(".track .version")].map(bar => bar.textContent + (bar.matches(".arrived") ? "*" : "")));
-const found = { now: [get("told").textContent, shown()], states: [] };
-while (!get("sooner").disabled) { get("sooner").click(); found.states.unshift([get("told").textContent, shown()]); }
-get("after").click(); get("after").click(); get("after").click();
-found.third = get("told").textContent;
+const state = () => [get("known-told").textContent, shown()];
+const found = { now: state(), states: [] };
+while (!get("known-before").disabled) { get("known-before").click(); found.states.unshift(state()); }
+get("known-after").click(); get("known-after").click(); get("known-after").click();
+found.third = get("known-told").textContent;
 all(".track .version")[1].focus();
 get("known").value = get("known").max; get("known").dispatchEvent(new Event("input"));
 found.reads = get("known").getAttribute("aria-valuetext");
 found.tabs = all(".track .version[tabindex='0']").map(bar => bar.getAttribute("aria-label"));
 get("rows").open = true; found.rows = get("rows").firstElementChild.textContent;
-get("now").click(); found.again = shown(); found.label = get("told").textContent;
+get("known-reset").click(); found.again = shown(); found.label = get("known-told").textContent;
 """
 
 
