@@ -198,7 +198,10 @@ class Parents:
             rows = [row for row in rows if (row.values[self.only] or 0) > 1]
             read = {row.key for row in rows}
         left = {key: versions for key, versions in history.items() if key not in read}
-        return replace_histories(left, rows, self.meaning)
+        try:
+            return replace_histories(left, rows, self.meaning)
+        except RefusedError as refused:  # rows of a join overlap where two versions of a table do
+            raise RefusedError("conflict" if str(refused) == "overlap" else str(refused)) from None
 
     def put(self, side: Side) -> None:
         """Write the tables."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import datetime as dt
 import hashlib
-import itertools
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -559,20 +558,27 @@ def follow_pointers(tables: Mapping[str, Joined], since: Any = None) -> tuple[li
     times = sorted(at for at in ends if at is not None)
     names = {name: None for table in tables.values() for name in table.names()}
     needed = [name for name, table in tables.items() if table.required or name == first]
+    siblings = [name for name, table in tables.items() if table.has_history and table.of is None]
     for key in tables[first].rows:
         if since is not None and not any(_ever(tables, name, key, since) for name in tables):
             continue
         read.add(key)
-        held = [(at, _held(tables, key, at)) for at in times]
-        for _, same in itertools.groupby(
-            zip(held, [*times[1:], None], strict=True), lambda pair: _identity(pair[0][1])
-        ):
-            ((at, found), until), *more = same
-            until = more[-1][1] if more else until
-            for chosen in found:
-                if all(chosen[name] is not None for name in needed):
-                    values = [period.values for period in chosen.values() if period is not None]
-                    rows.append(Change(key, at, names | {n: v for of in values for n, v in of.items()}, until=until))
+        open_rows: dict[object, Change] = {}
+        for at in times:
+            held = _held(tables, key, at)
+            # A boundary of several tables of the key splits all rows, one of a parent those that point to it.
+            shared = sorted(id(chosen[name]) for chosen in held for name in siblings) if len(siblings) > 1 else []
+            still: dict[object, Change] = {}
+            for chosen in held:
+                if any(chosen[name] is None for name in needed):
+                    continue
+                same = str([shared, *map(id, chosen.values())])
+                values = [period.values for period in chosen.values() if period is not None]
+                began = Change(key, at, names | {n: v for of in values for n, v in of.items()})
+                still[same] = open_rows.pop(same, began)
+            rows += [replace(row, until=at) for row in open_rows.values()]
+            open_rows = still
+        rows += open_rows.values()
     return rows, read
 
 
@@ -595,10 +601,6 @@ def _rows_at(table: Joined, chosen: Mapping[str, Period | None], key: Key) -> Se
         child = chosen[table.of]
         key = table.pointer(child.values) if child is not None else (None,)
     return () if None in key else table.rows.get(key, ())
-
-
-def _identity(found: Sequence[Mapping[str, Period | None]]) -> list[list[int]]:
-    return sorted([id(period) for period in chosen.values()] for chosen in found)
 
 
 def _ever(tables: Mapping[str, Joined], name: str, key: Key, since: Any) -> bool:
