@@ -524,9 +524,6 @@ def put_likely_keys(
     read = f"in all {sample.rows} rows" if sample.whole else f"in the first {sample.rows} rows"
     together = f" together with {' and '.join(c.name for c in timed)}" if timed else ""
     found = guess_keys(columns, timed, gone, entity)
-    if found is None and draft.questions:  # the time of a change may be one of the dates
-        dates = [c for c in columns if _is_moment(c)]
-        found = guess_keys([c for c in columns if c not in dates], [*dates, *timed], gone, entity)
     if found is None:
         rows_read = f"{sample.rows} row{'' if sample.rows == 1 else 's'}"
         draft.questions.append(f"cannot guess the keys from {rows_read}; give --keys A,B")

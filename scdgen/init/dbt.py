@@ -40,13 +40,6 @@ _TIMES = re.compile(r"'(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)
 _NUMBERS = re.compile(r"(?<![\w.])\d+(?![\w.(])")
 
 
-class Column(BaseModel):
-    """A column that a node documents."""
-
-    name: str
-    data_type: str | None = None
-
-
 class Node(BaseModel):
     """A node or a source of the manifest."""
 
@@ -55,7 +48,7 @@ class Node(BaseModel):
     schema_: str | None = Field(None, alias="schema")
     identifier: str | None = None
     alias: str | None = None
-    columns: dict[str, Column] = {}
+    columns: dict[str, dict[str, Any]] = {}
     config: dict[str, Any] = {}
     depends_on: dict[str, list[Any]] = {}
     raw_code: str | None = None
@@ -76,13 +69,10 @@ class Manifest(BaseModel):
 
 def find_manifest(path: Path) -> Path:
     """Find the manifest at a path, which may be the folder of a dbt project. Raises :class:`UsageError`."""
-    if path.suffix.lower() in {".sql", ".yml", ".yaml"}:
-        raise UsageError(f"{path}: the files of a dbt project are not read; {_GIVE}")
-    if not path.is_dir():
-        return path
-    if not (path / "target" / "manifest.json").exists():
+    file = path / "target" / "manifest.json" if path.is_dir() else path
+    if path.is_dir() and not file.exists():
         raise UsageError(f"{path}: has no target/manifest.json; run dbt parse (or dbt compile) in the project's folder")
-    return path / "target" / "manifest.json"
+    return file
 
 
 def parse_manifest(path: Path, text: str) -> Manifest:
@@ -217,7 +207,7 @@ def _put_columns(draft: Draft, found: _Snapshot, given: Given, meta: dict[str, s
     draft.put("source.feed", "snapshot", "dbt compares the whole source with the table at each run.")
     # dbt also allows descriptions of the columns that it adds, which the source does not have.
     added = {name.lower() for name in meta.values()}
-    own = {name: column.data_type for name, column in found.node.columns.items() if name.lower() not in added}
+    own = {name: column.get("data_type") for name, column in found.node.columns.items() if name.lower() not in added}
     kinds = {name.lower(): kind for name, kind in own.items()}
     listed = read_select(draft.options["source"].get("query", ""))[0] or dict(given.data) or own
     for name, kind in listed.items():

@@ -73,21 +73,19 @@ class Draft:
             self.note(note, *steps)
 
     def note(self, text: str, *place: str) -> None:
-        """Add a comment above an option, or at the head of the draft if that does not have the option."""
+        """Add a comment above an option."""
         self.notes.setdefault(place, []).append(text)
 
     def text(self, file: Path | None = None) -> str:
         """Write the YAML. Raises :class:`SpecError` if it is not valid, with the defaults of the folder of ``file``."""
         inner = _build_mapping(self.options, (), self.notes, Spec)
-        # A note on an option that the draft does not have goes to the top.
-        homeless = [line for place, lines in self.notes.items() if not _holds(self.options, place) for line in lines]
         out = io.StringIO()
         writer = YAML()
         writer.Representer = _Representer
         writer.width = 4096  # an expression stays on one line
         writer.indent(mapping=2, sequence=4, offset=2)
         writer.dump(inner, out)
-        head = [*self.header, *homeless]
+        head = [*self.header]
         for title, lines in ((self.left_title, self.left_out), ("Check:", self.warnings)):
             if lines:
                 head += ["", title, *(f"- {line}" for line in lines)]
@@ -95,14 +93,6 @@ class Draft:
         text = f"{begin}\n{out.getvalue()}" if begin else out.getvalue()
         render(load_draft(text, file) if file else load_spec_text(text, name="the draft"))
         return text
-
-
-def _holds(options: Any, place: Place) -> bool:
-    for step in place:
-        if not isinstance(options, dict) or step not in options:
-            return False
-        options = options[step]
-    return True
 
 
 def _build_mapping(options: dict[str, Any], above: Place, notes: dict[Place, list[str]], model: Any) -> CommentedMap:

@@ -39,10 +39,8 @@ def test_comments_do_not_change_the_spec() -> None:
     }.items():  # fmt: skip
         draft.put(place, value, "why " * 50)
     draft.note("about a column", "columns", "a: b")
-    draft.note("about an option that is not there", "table", "location")
     text = draft.text()
     assert "  # about a column\n  'a: b': {type: string, track: false}\n" in text
-    assert "# about an option that is not there\n" in text.split("\ntarget:")[0]
     assert max(len(line) for line in text.splitlines() if "#" in line) <= 112
     plain = io.StringIO()
     YAML().dump(YAML(typ="safe", pure=True).load(text), plain)
