@@ -146,7 +146,8 @@ FILES: dict[str, tuple[Callable[[], object], str]] = {
 def test_file_that_changed_makes_the_plan_stale(spark: SparkSession, called: Called, tmp_path: Path, kind: str) -> None:
     """Also without a table yet: none is created."""
     (plan,) = save(called, "filed.yml")["runs"]
-    assert [(file["path"], file["bytes"]) for file in plan["state"]["files"]] == [(f"{tmp_path}/in/a.csv", 14)]
+    ((path, content),) = plan["state"]["files"].items()
+    assert (path, content.split(", ")[0]) == (f"{tmp_path}/in/a.csv", "14 bytes")
     change, what = FILES[kind]
     change()
     status, out, err = called("run", "--plan", "plan.json")
