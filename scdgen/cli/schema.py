@@ -8,8 +8,9 @@ from scdgen.cli import options
 
 
 @click.command()
+@click.option("--defaults", is_flag=True, help="That of defaults.yml.")
 @options.common_options
-def schema() -> None:
+def schema(defaults: bool) -> None:
     """Print the JSON Schema of a spec, for editors.
 
     \b
@@ -19,4 +20,4 @@ def schema() -> None:
     """
     from scdgen.model.reference import render_schema
 
-    click.echo(render_schema(), nl=False)
+    click.echo(render_schema(defaults), nl=False)

@@ -158,9 +158,29 @@ def _or_null(option: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def render_schema() -> str:
-    """Render the JSON Schema of a spec as text, ending in a newline."""
-    return json.dumps(build_schema(), indent=2, ensure_ascii=False) + "\n"
+def build_defaults_schema() -> dict[str, Any]:
+    """Build the JSON Schema of ``defaults.yml``: the options of a spec that are not of one alone, each optional."""
+    made = build_schema()
+    source = made["$defs"]["Source"]
+    for holder, own in ((made, OWN), (source, OWN_OF_SOURCE)):
+        for name in own:
+            del holder["properties"][name]
+        del holder["oneOf"]
+    # A spec may have the rest of a mapping; the entries of a list are whole.
+    for definition in (made, *(made["$defs"][name] for name in made["$defs"].keys() - {"Check", "Expectation"})):
+        for part in (definition, *definition.get("anyOf", ())):
+            part.pop("required", None)
+    text = json.dumps(made["properties"])
+    while unused := [name for name in made["$defs"] if f'/{name}"' not in text + json.dumps(made["$defs"])]:
+        for name in unused:
+            del made["$defs"][name]
+    return {**made, "$id": f"{SCHEMA_ID}:defaults", "title": "scdgen defaults", "description": "Options of specs."}
+
+
+def render_schema(defaults: bool = False) -> str:
+    """Render the JSON Schema of a spec, or of ``defaults.yml``, as text, ending in a newline."""
+    made = build_defaults_schema() if defaults else build_schema()
+    return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
 
 
 class _Generator(GenerateJsonSchema):

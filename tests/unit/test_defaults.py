@@ -16,11 +16,12 @@ from scdgen import Spec, load_spec, load_spec_text
 from scdgen.cli.generate import render_files
 from scdgen.model.defaults import FILE, NULL_IS_A_VALUE, OWN, OWN_OF_SOURCE
 from scdgen.model.option import walk
-from scdgen.model.reference import build_schema
+from scdgen.model.reference import build_defaults_schema, build_schema, render_schema
 from scdgen.run.delta import hash_spec
-from tests.conftest import seeds, without_gate
+from tests.conftest import ROOT, seeds, without_gate
 from tests.support.random_specs import make_case, make_cdc_case, make_first, make_members_case
 from tests.unit.test_cli import run
+from tests.unit.test_schema import DOCUMENTS, SEVERAL, tree
 
 SHORT = {"target": "crm.t", "source": {"table": "crm.s"}, "keys": ["id"], "columns": {"id": "int", "name": "string"}}
 # Mappings in which a user chooses the names: their order shows in the SQL, where those of the defaults come first.
@@ -203,8 +204,24 @@ def test_draft_means_the_same_with_defaults(capsys: pytest.CaptureFixture[str]) 
     assert plain.model_dump() == short.model_dump()
 
 
-def test_null_takes_back_what_the_schema_knows() -> None:
-    """An editor allows null wherever a file of defaults may have set the option, and nowhere else."""
+def test_schema_of_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "schema", "--defaults") == (0, render_schema(defaults=True), "")
+    committed = (ROOT / "docs" / "scdgen.defaults.schema.json").read_text()
+    assert render_schema(defaults=True) == committed, "run: scdgen schema --defaults > docs/scdgen.defaults.schema.json"
+    Draft7Validator.check_schema(build_defaults_schema())
+    validator = Draft7Validator(build_defaults_schema())
+    for whole in [*DOCUMENTS, tree(SEVERAL)]:
+        document = {key: value for key, value in whole.items() if key not in {*OWN, "sources"}}
+        document["source"] = {k: v for k, v in whole.get("source", {}).items() if k not in OWN_OF_SOURCE}
+        document["params"] = {**document.get("params", {}), "since": {"default": "SELECT 1"}}
+        assert [error.message for error in validator.iter_errors(document)] == [], document
+    refused: list[Any] = [{"target": "a.b"}, {"source": {"table": "a"}}, {"histroy": {}}, {"checks": [{"name": "a"}]}]
+    for wrong in refused:
+        assert list(validator.iter_errors(wrong)), wrong
+
+
+def test_null_takes_back_what_the_schemas_know() -> None:
+    """An editor allows null wherever a farther file may have set the option, and nowhere else."""
     far = {"pattern": "scd2", "source": {"effective_at": "at", "options": {"header": "true"}}, "audit": {"run_id": "r"}}
     far |= {"params": {"a": "int"}, "bad_rows": "skip", "history": {"row_hash": "h", "surrogate_key": {"name": "sk"}}}
     near: dict[str, Any] = {"audit": None, "params": {"a": None}, "bad_rows": None}
@@ -213,9 +230,10 @@ def test_null_takes_back_what_the_schema_knows() -> None:
     spec = {**SHORT, **near, "source": {**SHORT["source"], **near["source"]}}  # type: ignore[dict-item]
     loaded = load_spec(write("specs/t.yml", spec))
     assert (loaded.audit.run_id, loaded.params, loaded.bad_rows, loaded.source.options) == (None, {}, "fail", {})
-    of_spec = Draft7Validator(build_schema())
+    of_spec, of_defaults = Draft7Validator(build_schema()), Draft7Validator(build_defaults_schema())
     assert [error.message for error in of_spec.iter_errors(spec)] == []
+    assert [error.message for error in of_defaults.iter_errors(near)] == []
     checks = [{"name": "c", "query": None}]
     for wrong in ({"target": None}, {"keys": None}, {"columns": {"id": None}}, {"columns": {"id": {"type": None}}}):
         assert list(of_spec.iter_errors({**spec, **wrong})), wrong
-    assert list(of_spec.iter_errors({**spec, "checks": checks}))
+    assert list(of_spec.iter_errors({**spec, "checks": checks})) and list(of_defaults.iter_errors({"checks": checks}))
