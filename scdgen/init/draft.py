@@ -24,7 +24,7 @@ from sqlglot.errors import SqlglotError
 from scdgen import sql
 from scdgen.compile.compile import render
 from scdgen.errors import UsageError, nearest
-from scdgen.model.load import load_draft, load_spec_text
+from scdgen.model.load import load_draft, load_spec_text, read_defaults
 from scdgen.model.spec import Source, Spec
 from scdgen.sql.tokens import DIALECT, tokens
 from scdgen.sql.types import data_type, split_at_commas, to_spark
@@ -77,8 +77,9 @@ class Draft:
         self.notes.setdefault(place, []).append(text)
 
     def text(self, file: Path | None = None) -> str:
-        """Write the YAML. Raises :class:`SpecError` if it is not valid, with the defaults of the folder of ``file``."""
-        inner = _build_mapping(self.options, (), self.notes, Spec)
+        """Write the YAML, without what the defaults of its folder say. Raises :class:`SpecError` if it is not valid."""
+        options = _left_of(self.options, read_defaults(file) if file else {})
+        inner = _build_mapping(options, (), self.notes, Spec)
         out = io.StringIO()
         writer = YAML()
         writer.Representer = _Representer
@@ -93,6 +94,22 @@ class Draft:
         text = f"{begin}\n{out.getvalue()}" if begin else out.getvalue()
         render(load_draft(text, file) if file else load_spec_text(text, name="the draft"))
         return text
+
+
+def _left_of(options: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the options that defaults have with the same value, and mappings of which nothing is left.
+
+    >>> _left_of({"history": {"gap": "1 day", "action": "a"}, "table": {"layout": "none"}},
+    ...          {"history": {"gap": "1 day"}, "table": {"layout": "none"}})
+    {'history': {'action': 'a'}}
+    """
+    left = {}
+    for name, value in options.items():
+        both = isinstance(value, dict) and isinstance(said.get(name), dict)
+        rest = _left_of(value, said[name]) if both else value
+        if name not in said or rest != ({} if both else said[name]):
+            left[name] = rest
+    return left
 
 
 def _build_mapping(options: dict[str, Any], above: Place, notes: dict[Place, list[str]], model: Any) -> CommentedMap:

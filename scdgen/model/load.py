@@ -128,6 +128,11 @@ def _read_defaults(spec: Path) -> list[Layer]:
     return layers
 
 
+def read_defaults(spec: Path) -> dict[str, Any]:
+    """Return the options of the defaults of a spec, which may not be there yet. Raises :class:`SpecError`."""
+    return defaults.merge([Layer("", {}), *_read_defaults(spec)])
+
+
 def find_useless(loaded: Sequence[Loaded]) -> list[Problem]:
     """Return the options of defaults that a spec left out, and that no other spec below their file takes."""
     found: list[Problem] = []

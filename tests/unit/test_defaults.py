@@ -192,7 +192,7 @@ def test_explain_names_the_file_of_each_value(capsys: pytest.CaptureFixture[str]
     assert "Set by" not in run(capsys, "explain", "--verbose", str(path))[1], "there is only one file"
 
 
-def test_draft_means_the_same_with_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+def test_init_leaves_out_what_defaults_say(capsys: pytest.CaptureFixture[str]) -> None:
     write("c.csv", "id,name,changed_at\n1,a,2024-01-01\n")
     assert run(capsys, "init", "--from", "c.csv", "--out", "plain/c.yml")[0] == 0
     write(
@@ -200,6 +200,8 @@ def test_draft_means_the_same_with_defaults(capsys: pytest.CaptureFixture[str]) 
         {"pattern": "scd2", "history": {"type": "date"}, "source": {"format": "csv", "feed": "snapshot"}},
     )
     assert run(capsys, "init", "--from", "c.csv", "--out", "specs/c.yml")[0] == 0
+    text = Path("specs/c.yml").read_text()
+    assert not re.search("^pattern|^history|format:", text, re.MULTILINE) and "feed: changes" in text
     plain, short = load_spec("plain/c.yml"), load_spec("specs/c.yml")
     assert plain.model_dump() == short.model_dump()
 
