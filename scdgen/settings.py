@@ -38,8 +38,6 @@ def read_settings() -> tuple[str, tuple[str, ...], dict[str, Any]]:
             place = ":".join([file, *filter(None, numbers)])
             what = f"is not valid TOML ({reason[:1].lower()}{reason[1:]})"
             raise UsageError(f"{place}: {what}; write lines such as limit = 50, and texts in quotes") from None
-        except RecursionError:
-            raise UsageError(f"{file}: has too many brackets in one another; write lists of texts") from None
         # Go down to scdgen's own table in the file.
         for table in tables:
             found = found.get(table, {}) if isinstance(found, dict) else {}

@@ -10,14 +10,13 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from scdgen.cli.options import feed_option, load_specs, specs_argument
-from scdgen.cli.output import code
 from scdgen.compile.compile import render_statements
 from scdgen.compile.lineage import Lineage, lineage
 from scdgen.compile.statements import Script
@@ -55,23 +54,18 @@ class Setting:
 
 @click.command()
 @specs_argument
-@click.option("--format", "kind", type=click.Choice(["text", "markdown"]), default="text", show_default=True,
-              help="markdown has all that --verbose shows.")  # fmt: skip
 @click.option("--verbose", is_flag=True, help="Also explain each default and step.")
 @feed_option
-def explain(
-    specs: tuple[str, ...], kind: str, verbose: bool, feed: str | None
-) -> None:  # fmt: skip
+def explain(specs: tuple[str, ...], verbose: bool, feed: str | None) -> None:
     """Explain a spec for review: its MERGE, options and column lineage. Needs no Spark.
 
     \b
     Examples:  scdgen explain specs/customer.yml
                scdgen explain specs/customer.yml --verbose
-               scdgen explain specs --format markdown > review.md
     """
     loaded = choose_feeds(load_specs(specs), feed)
     for number, spec in enumerate(loaded):
-        shown = as_markdown if kind == "markdown" else as_text if verbose else as_summary
+        shown = as_text if verbose else as_summary
         click.echo(("\n" if number else "") + shown(spec, render_statements(spec).merge))
 
 
@@ -139,7 +133,7 @@ def as_summary(spec: Spec, script: Script) -> str:
     default = [setting.shown for setting in found if not setting.given and setting.choice]
     if spec.feed:
         with page.section("Feeds, explained by --feed"):
-            page.write_dl([(name, escape_control(text)) for name, text in _list_feeds(spec, str)], _COLUMN)
+            page.write_dl([(name, escape_control(text)) for name, text in _list_feeds(spec)], _COLUMN)
     with page.section("Options set"):
         page.write_dl([(_fill(escape_control(each.shown)), escape_control(each.meaning)) for each in given], _COLUMN)
     with page.section("Defaults, explained by --verbose"):
@@ -179,13 +173,12 @@ def _list_inputs(found: Lineage) -> Iterator[tuple[str, str]]:
         yield ", ".join(names), "; ".join(inputs)
 
 
-def _list_feeds(spec: Spec, shown: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+def _list_feeds(spec: Spec) -> Iterator[tuple[str, str]]:
     """Yield (name, kind, source and file) of each source; the one that is explained is marked."""
     for feed in spec.feeds:
         source = feed.source
-        tables = ", ".join(shown(joined.table) for joined in source.join.values())
-        given = source.table or source.path
-        rows = shown(given) if given else f"join of {tables}" if tables else "a query"
+        tables = ", ".join(joined.table for joined in source.join.values())
+        rows = source.table or source.path or (f"join of {tables}" if tables else "a query")
         here = ", which this explains" if feed.feed == spec.feed else ""
         yield feed.feed, f"{source.feed} of {rows}, by {feed.file_name('merge.sql')}{here}"
 
@@ -211,47 +204,28 @@ def as_text(spec: Spec, script: Script) -> str:
     return page.getvalue().rstrip("\n")
 
 
-def as_markdown(spec: Spec, script: Script) -> str:
-    """Format the explanation for a pull request; ``script`` is the spec's merge.sql."""
-    lines = [f"# {code(spec.target)}", "", *([code(spec.description), ""] if spec.description else [])]
-    lines += [f"Spec: {code(spec.origin)}"]
-    for title, rows, rest in _lists(spec, script, code):
-        lines += ["", f"| {title} | |", "|---|---|"]
-        lines += [f"| {_escape_cell(code(name))} | {_escape_cell(text)} |" for name, text in rows]
-        lines += ["", f"Also {', '.join(map(code, rest))}."] if rest else []
-    lines += ["", "| Columns | |", "|---|---|"]
-    lines += [f"| {_escape_cell(code(name))} | {_escape_cell(code(of))} |" for name, of in _list_inputs(lineage(spec))]
-    return "\n".join(lines)
-
-
-def _lists(
-    spec: Spec, script: Script, shown: Callable[[str], str] = str
-) -> Iterator[tuple[str, list[tuple[str, str]], list[str]]]:
-    """Yield (title, names with their descriptions, further names); ``shown`` formats a text of the spec in one."""
+def _lists(spec: Spec, script: Script) -> Iterator[tuple[str, list[tuple[str, str]], list[str]]]:
+    """Yield (title, names with their descriptions, further names)."""
     found = [setting for setting in settings(spec) if setting.place not in _IN_TITLE]
     if spec.feed:
-        yield "Feeds", list(_list_feeds(spec, shown)), []
+        yield "Feeds", list(_list_feeds(spec)), []
     given = [setting for setting in found if setting.given]
     default = [setting for setting in found if not setting.given]
     lines = Lines.of_spec(spec)
-    yield "Options set", [(each.shown, each.meaning + _list_files(each, spec, lines, shown)) for each in given], []
+    yield "Options set", [(each.shown, each.meaning + _list_files(each, spec, lines)) for each in given], []
     # Choices decide what happens to rows; the other defaults are names, types and limits, which explain themselves.
     choices = [(setting.shown, setting.meaning) for setting in default if setting.choice]
     yield "Defaults", choices, [setting.shown for setting in default if not setting.choice]
     yield f"Steps of {spec.file_name('merge.sql')}", [(step.name, step.comment) for step in script.steps()], []
 
 
-def _list_files(setting: Setting, spec: Spec, lines: Lines, shown: Callable[[str], str]) -> str:
+def _list_files(setting: Setting, spec: Spec, lines: Lines) -> str:
     """Say which files set an option, if there are several."""
     if not lines.has_defaults:
         return ""
     steps = place_of_feed(tuple(setting.place.split(".")), spec.feed)
     places = [tuple(entry if step == "*" else step for step in steps) for entry in setting.entries]
-    return f" Set by {', '.join(dict.fromkeys(shown(lines.position(place)[0]) for place in places))}."
-
-
-def _escape_cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    return f" Set by {', '.join(dict.fromkeys(lines.position(place)[0] for place in places))}."
 
 
 def _width() -> int:

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from scdgen import Spec, SpecError, load_spec, render
-from scdgen.cli.explain import as_markdown, as_text, describe_merge, settings
+from scdgen.cli.explain import as_text, describe_merge, settings
 from scdgen.cli.options import find_specs
 from scdgen.compile.lineage import lineage
 from scdgen.compile.statements import cut
 from scdgen.model.reference import options
 from tests.conftest import ROOT
-from tests.support.spec_variations import BASES, KINDS, VARIATIONS, Document, changed, load, text_of
+from tests.support.spec_variations import BASES, KINDS, VARIATIONS, Document, changed, load
 from tests.unit.test_cli import run
 
 SPECS = find_specs([ROOT / "specs"])
@@ -59,13 +59,12 @@ def check_options(document: Document) -> None:
     given = {setting.place: setting for setting in settings(spec) if setting.given}
     assert set(given) == set_options(document)
     script = cut(render(spec).merge)
-    text, markdown = bare(as_text(spec, script)), as_markdown(spec, script)
+    text = bare(as_text(spec, script))
     for place, setting in given.items():
         table = f"The table holds {spec.rules.summary}."
         assert setting.meaning == (table if place == "pattern" else MEANINGS[place])
         if place not in ("target", "description"):
             assert bare(f"{place}: {setting.value}{setting.meaning}") in text
-            assert f" | {setting.meaning} |\n" in markdown
 
 
 @pytest.mark.verify
@@ -143,10 +142,9 @@ def check_steps(spec: Spec) -> None:
     assert [step.name.split()[-1] for step in of_merge if step.name.startswith("WHEN ")] == actions
     before = re.findall(r"^(SET VARIABLE .*?)(?:\s+=)|^(CREATE .*?)(?: USING| \()", script.text, re.MULTILINE)
     assert [step.name for step in found[: -len(of_merge)]] == ["".join(names) for names in before]
-    text, markdown = bare(as_text(spec, script)), as_markdown(spec, script)
+    text = bare(as_text(spec, script))
     for step in found:
         assert bare(step.name + step.comment) in text
-        assert f" {step.comment} |\n" in markdown
 
 
 @pytest.mark.verify
@@ -206,44 +204,10 @@ def test_columns_are_explained_by_their_inputs(capsys: pytest.CaptureFixture[str
     ]
 
 
-def test_odd_names_are_escaped_in_markdown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    document = changed(BASES["2c"], "columns.a`b", {"type": "string", "from": "`x``y` || '|'"})
-    (tmp_path / "a.yml").write_text(text_of(document))
-    status, out, _ = run(capsys, "explain", tmp_path / "a.yml", "--format", "markdown")
-    assert status == 0
-    assert (
-        "\n| ```columns.*.from: city: town; bucket: id % 3; a`b: `x``y` \\|\\| '\\|'``` | The value of the column"
-        in out
-    )
-    assert out.startswith("# `crm.customer`\n") and out.rstrip().endswith("`` |")
-
-
-def test_no_text_of_a_spec_is_markup_in_markdown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """A page that is posted to a pull request must show no image that the spec names."""
-    image = "![p](h)"
-    document = {
-        "target": f"crm.`{image}`",
-        "description": image,
-        "pattern": "scd2",
-        "sources": {
-            "one": {"path": f"{image}.csv", "format": "csv", "effective_at": f"`{image}`", "where": f"x <> '{image}'"},
-            "two": {"table": f"crm.`{image}1`", "effective_at": "at"},
-        },
-        "keys": [image],
-        "columns": {image: {"type": "int", "comment": image}, "v": {"type": "string", "from": f"'{image}'"}},
-        "history": {"row_hash": f"{image}2"},
-        "views": {"current": f"crm.`{image}3`"},
-    }
-    (tmp_path / "a.yml").write_text(text_of(document))
-    status, out, err = run(capsys, "explain", tmp_path / "a.yml", "--format", "markdown")
-    assert (status, err) == (0, "") and out.count(image) > 10
-    assert "![" not in re.sub(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", "", out)
-
-
 def test_explain_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    status, out, err = run(capsys, "explain", "specs", "--format", "markdown")
+    status, out, err = run(capsys, "explain", "specs")
     assert (status, err) == (0, "")
-    assert re.findall(r"^# `(\S+)`$", out, re.MULTILINE) == [load_spec(path).target for path in SPECS]
+    assert re.findall(r"^(\S+) \(specs/\S+\)$", out, re.MULTILINE) == [load_spec(path).target for path in SPECS]
     (tmp_path / "a.yml").write_text("target: x\npattern: scd3\n")
     status, out, err = run(capsys, "explain", tmp_path)
     assert (status, out) == (1, "") and "'scd3' is not one of scd2, scd1" in err

@@ -477,7 +477,6 @@ CASE = {
     [
         "validate specs", "generate specs", "generate --check specs", "generate --diff specs", "graph specs",
         "graph --format json specs", "explain HERE", "explain --verbose HERE",
-        "explain --format markdown HERE", "explain --format sql HERE",
         "test cases", "test --junit x.xml cases", "test -k FORGED cases", "test FORGED", "validate FORGED", "FORGED",
         "--debug validate FORGED", "validate --debug FORGED", "validate --FORGED specs", "init --from FORGED",
         "validate other", "graph other", "test other",

@@ -51,7 +51,7 @@ def test_any_encoding_of_the_terminal_is_good(given: dict[str, str], tmp_path: P
         ("generate", "--check"),
         ("generate",),
         ("validate",),
-        *(("explain", "--format", kind) for kind in ("text", "markdown")),
+        ("explain",),
         ("explain", "--verbose"),
         ("graph",),
     ):

@@ -271,7 +271,6 @@ def test_explain_lists_the_feeds_and_explains_one(tmp_path: Path, capsys: pytest
     assert "snapshot of crm.customer_export, by merge.initial.sql, which this explains" in out
     assert "columns.*.from: city: trim(city)" in out and "Steps of merge.initial.sql" in out
     assert "snapshot.max_deleted: 0.2" in out and "late_arriving" not in out
-    assert "| Feeds | |" in explained("--format", "markdown")
 
 
 def test_joined_tables_are_filled_in_for_each_feed(tmp_path: Path) -> None:
