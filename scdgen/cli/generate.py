@@ -267,14 +267,11 @@ def render_notebook(spec: Spec, scripts: Mapping[str, Script]) -> str:
     cells = [_format_markdown(title)]
     for name, what in _INTRODUCTIONS.items():
         if name in scripts:
-            cells += [_format_markdown([f"## {name.removesuffix('.sql')}", "", what]), *_list_cells(scripts[name])]
+            cells += [
+                _format_markdown([f"## {name.removesuffix('.sql')}", "", what]),
+                *(statement.written.strip("\n") for statement in scripts[name].statements),
+            ]
     return f"{_HEADER}\n" + f"\n\n{_SEPARATOR}\n\n".join(cells) + "\n"
-
-
-def _list_cells(script: Script) -> list[str]:
-    """List the statements with their semicolons; one cell if blank lines do not separate them all."""
-    cells = [statement.written.strip("\n") for statement in script.statements]
-    return cells if "\n\n".join(cells) + "\n" == script.text else [script.text.strip("\n")]
 
 
 def _format_markdown(lines: Sequence[str]) -> str:

@@ -8,7 +8,6 @@ import functools
 import logging
 import math
 import re
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -317,22 +316,10 @@ def open_runner(
     if files is not None and not options.remote and not options.conf:
         size = find_size(read)
         options = options.with_settings(FEW_ROWS if size <= _TINY else QUICK if size <= _SMALL else {})
-    # Spark starts for seconds in another process; meanwhile this one compiles the templates, which it keeps. A command
-    # that needs the table to be there renders few of them.
-    if not needs_tables:
-        threading.Thread(target=_compile_first, args=(specs,), daemon=True).start()
     with open_session(options, names, needs_tables) as spark:
         if metrics is not None:
             metrics.prepare(spark)
         yield Runner(spark, run_id=new_run_id(), metrics=metrics, **limits)
-
-
-def _compile_first(specs: Sequence[Spec]) -> None:
-    """Compile the first of the specs; what is wrong with it, the command finds again."""
-    from scdgen.compile.compile import render
-
-    with contextlib.suppress(Exception):
-        render(specs[0])
 
 
 def find_size(paths: Iterable[str]) -> float:
