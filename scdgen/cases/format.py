@@ -22,7 +22,6 @@ from pydantic import (
     model_validator,
 )
 from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from scdgen import sql
 from scdgen.cases.block import Block, CaseError, parse_block
@@ -365,7 +364,7 @@ def merge_options(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str,
 
 
 @dataclass(frozen=True)
-class _File:
+class CaseFile:
     """A file of cases: its name, and the places in it if it is a user's."""
 
     name: str
@@ -375,17 +374,6 @@ class _File:
         """Return a mistake at a place."""
         at = self.lines.position(place)[1:] if self.lines else ()
         return CaseError(f"{':'.join([self.name, *map(str, at)])}: {message}")
-
-
-def read_cases(text: str, file: str) -> list[Case | CaseError]:
-    """Return every case of a list of cases with specs of their own; a wrong one is replaced by its error."""
-    try:
-        listed = YAML(typ="safe", pure=True).load(text)
-    except YAMLError as error:
-        return [CaseError(f"{file}: not valid YAML: {error}")]
-    if not isinstance(listed, list) or not listed:
-        return [CaseError(f"{file}: a case file is a list of cases, each beginning with '- name:'")]
-    return [_read_case(document, number, _File(file), None) for number, document in enumerate(listed, 1)]
 
 
 # The fields of a case of a spec's file, and of its batches, as a user writes them.
@@ -406,7 +394,7 @@ def read_case_file(path: Path, spec: Spec | None = None, wrong: list[str] | None
     try:
         text = read_text(path)
         # Lines parses the text as well, and says what is wrong with the YAML, and where.
-        file = _File(path.as_posix(), Lines.of_text(text, path.as_posix()))
+        file = CaseFile(path.as_posix(), Lines.of_text(text, path.as_posix()))
         document = YAML(typ="safe", pure=True).load(text)
     except UnicodeDecodeError as error:
         raise CaseError(f"{path.as_posix()}: {NO_UTF8}") from error
@@ -429,7 +417,7 @@ def read_case_file(path: Path, spec: Spec | None = None, wrong: list[str] | None
     cases, found = dict[str, Case](), list[CaseError]()
     for number, listed in enumerate(document["cases"], 1):
         unknown = list(_find_wrong_fields(listed, number, file))
-        case = _joined(unknown) if unknown else _read_case(listed, number, file, spec)
+        case = _joined(unknown) if unknown else read_case(listed, number, file, spec)
         if isinstance(case, CaseError):
             found.append(case)
         elif cases.setdefault(case.name, case) is not case:
@@ -469,7 +457,7 @@ def _find_spec(folder: Path, name: str) -> Path:
     return found
 
 
-def _find_wrong_fields(listed: Any, number: int, file: _File) -> Iterator[CaseError]:
+def _find_wrong_fields(listed: Any, number: int, file: CaseFile) -> Iterator[CaseError]:
     """Yield fields that no case of a spec's file has, for others are for our own cases, and those without a value."""
     parts: list[tuple[str, Location, Any]] = [("", (), listed)]
     for kind in ("batches", "queries"):
@@ -489,7 +477,7 @@ def _find_wrong_fields(listed: Any, number: int, file: _File) -> Iterator[CaseEr
                 yield file.wrong(message, "cases", number - 1, *place, str(name))
 
 
-def _read_case(document: Any, number: int, file: _File, spec: Spec | None) -> Case | CaseError:
+def read_case(document: Any, number: int, file: CaseFile, spec: Spec | None) -> Case | CaseError:
     """Return a case, or its mistakes with their places in the file."""
     try:
         case = _parse_case(document, spec)

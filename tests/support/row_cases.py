@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 
-from scdgen.cases.format import Case, read_cases
+from ruamel.yaml import YAML
+
+from scdgen.cases.block import CaseError
+from scdgen.cases.format import Case, CaseFile, read_case
 from tests.conftest import ROOT
+
+
+def read_cases(text: str, file: str) -> list[Case | CaseError]:
+    """Return every case of a list of cases with specs of their own; a wrong one is replaced by its error."""
+    listed = YAML(typ="safe", pure=True).load(text)
+    return [read_case(document, number, CaseFile(file), None) for number, document in enumerate(listed, 1)]
+
 
 FOUND = [
     case

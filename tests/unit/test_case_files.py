@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scdgen.cases.block import CaseError, format_block, parse_block
-from scdgen.cases.format import Case, read_cases
-from tests.support.row_cases import CASES, FOUND, TWICE
+from scdgen.cases.format import Case
+from tests.support.row_cases import CASES, FOUND, TWICE, read_cases
 
 RIGHT = """
 - name: late
@@ -64,16 +64,6 @@ def test_wrong_case_names_the_mistake(right: str, wrong: str, message: str) -> N
     (found,) = read_cases(RIGHT.replace(right, wrong), "x.yml")
     assert isinstance(found, CaseError)
     assert str(found) == f"x.yml: case 'late': {message}"
-
-
-def test_wrong_file_names_the_mistake() -> None:
-    for text, message in (
-        ("a: b", "x.yml: a case file is a list of cases, each beginning with '- name:'"),
-        ("- a: 1\n  a: 2", "x.yml: not valid YAML: "),
-        ("- 1", "x.yml: case '1': "),
-    ):
-        (found,) = read_cases(text, "x.yml")
-        assert str(found).startswith(message)
 
 
 def test_case_files_are_valid() -> None:
