@@ -14,13 +14,9 @@ PLAIN = "target: a.b\npattern: scd1\nsource: {table: c.d}\nkeys: [id]\ncolumns: 
 def test_five_thousand_columns_are_rendered() -> None:
     columns = ", ".join(f"c{number}: string" for number in range(5000))
     merge = render(load_spec_text(PLAIN.replace("v: string", columns))).merge
-    assert "c4999 = s.c4999" in merge
+    assert "s._scd_state.c4999" in merge
 
 
 def test_deep_nesting_is_refused() -> None:
-    for text in (
-        PLAIN + "checks: " + "[" * 5000 + "]" * 5000 + "\n",
-        PLAIN.replace("v: string", f"v: {{type: string, from: {'(' * 5000}v{')' * 5000}}}"),
-    ):
-        with pytest.raises(SpecError, match="inline"):
-            load_spec_text(text)
+    with pytest.raises(SpecError, match="inline"):
+        load_spec_text(f"{PLAIN}checks: {'[' * 5000}{']' * 5000}\n")

@@ -87,11 +87,6 @@ KINDS: dict[str, tuple[Document, Document, list[tuple[str, object, object, bool]
     "a column has another name": (
         of("2c"), of("2c", ("columns.part", "int"), without="bucket"), [("columns.part", "bucket", "part", STOPS)],
     ),
-    "a hashed column has another name": (
-        of("2c", HASHED), of("2c", HASHED, ("columns.part", "int"), without="bucket"),
-        [("columns.part", "bucket", "part", STOPS),
-         ("history.row_hash", ["name", "city", "bucket"], ["name", "city", "part"], STOPS)],
-    ),
     "any of two columns may have the new name": (
         of("2c", ("columns.a", "date"), ("columns.b", "date")), of("2c", ("columns.seen", "date")),
         [("columns.seen", None, "DATE", STOPS), ("columns.a", "DATE", None, STOPS),
@@ -130,12 +125,8 @@ KINDS: dict[str, tuple[Document, Document, list[tuple[str, object, object, bool]
         of("2c"), {**of("2c", ("columns.customer", "int"), without="id"), "keys": ["customer", "region"]},
         [("columns.customer", "id", "customer", STOPS)],
     ),
-    "another key": (of("2c", ("keys", ["id"])), of("2c"), [("keys", ["id"], ("id", "region"), STOPS)]),
     "a key that goes": (
         of("2c"), of("2c", ("keys", ["id"]), without="region"), [("keys", ["id", "region"], ("id",), STOPS)],
-    ),
-    "a key that comes": (
-        of("2c", ("keys", ["id"]), without="region"), of("2c"), [("keys", ["id"], ("id", "region"), STOPS)],
     ),
     "another order of keys": (
         of("2c", ("history.surrogate_key", "sk")),
