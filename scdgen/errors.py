@@ -246,13 +246,10 @@ def nearest(word: str, names: Iterable[str]) -> str:
     return f"; did you mean '{spelled[found[0]]}'?" if found else ""
 
 
-IN_SPEC = "set it in source.options.sep"
-
-
 def describe_one_name(name: str, fix: str = "give --source-option sep='{}'") -> str | None:
     """Describe the header of a CSV that is a single name, if a separator would make several of it, and the fix.
 
-    >>> describe_one_name("id;name", IN_SPEC)
+    >>> describe_one_name("id;name", "set it in source.options.sep")
     "the header is a single name, 'id;name'; ';' looks like the separator; set it in source.options.sep"
     >>> describe_one_name("id")
     """

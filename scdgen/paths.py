@@ -17,9 +17,6 @@ from urllib.parse import quote
 
 from scdgen.errors import Problem, SpecError
 
-# Devices of Windows, whatever follows a dot.
-_DEVICES = re.compile(r"(con|prn|aux|nul|(com|lpt)[0-9\u00b9\u00b2\u00b3])(?=\.|$)", re.IGNORECASE)
-
 
 def spark_url(path: Path) -> str:
     """A local path for Spark, which takes a URL as it is: it would look for a folder named ``a%20b``.
@@ -78,13 +75,12 @@ def remove(path: Path, root: Path | None = None) -> None:
 
 
 def folder_name(parts: Sequence[str]) -> str:
-    """Return the name of a folder for a qualified name, which every system can have; no two names have the same.
+    """Return the name of a folder for a qualified name, of letters, digits, _ and -; no two names have the same.
 
-    >>> folder_name(("crm", "dim_customer")), folder_name(("crm", "a.b/c")), folder_name(("con", "x"))
-    ('crm.dim_customer', 'crm.a%2Eb%2Fc', '%63on.x')
+    >>> folder_name(("crm", "dim_customer")), folder_name(("crm", "a.b/c"))
+    ('crm.dim_customer', 'crm.a%2Eb%2Fc')
     """
-    name = ".".join(re.sub(r"[^\w-]", lambda found: _escaped(found[0]), part) for part in parts)
-    return _escaped(name[0]) + name[1:] if _DEVICES.match(name) else name
+    return ".".join(re.sub(r"[^\w-]", lambda found: _escaped(found[0]), part) for part in parts)
 
 
 def _escaped(character: str) -> str:

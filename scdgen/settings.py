@@ -48,11 +48,6 @@ def read_settings() -> tuple[str, tuple[str, ...], dict[str, Any]]:
     return "", (), {}
 
 
-def list_targets() -> list[str]:
-    """Return the names of the targets in the settings. Raises :class:`UsageError`."""
-    return [*read_targets()[1]]
-
-
 def read_targets() -> tuple[str, dict[str, Any]]:
     """Return the place of the targets, for messages, and the options of each. Raises :class:`UsageError`."""
     file, tables, settings = read_settings()

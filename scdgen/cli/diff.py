@@ -9,7 +9,6 @@ import click
 
 from scdgen.cli import options, output
 from scdgen.cli.show import flag_of, key_and_times, parse_keys
-from scdgen.errors import UsageError
 from scdgen.escape import escape_control
 
 if TYPE_CHECKING:
@@ -43,13 +42,10 @@ def diff(
     """
     from scdgen.run.diff import DiffFilter, read_diff
 
-    loaded = options.load_specs(specs)
-    if len(loaded) != 1:
-        raise UsageError(f"diff compares one table, and {len(loaded)} specs are given; give one spec")
-    (spec,) = loaded
+    spec = options.load_one(specs, "diff")
     wanted = DiffFilter(from_time, to_time, run_id, known_from, known_to, parse_keys(key))
     wanted.query(spec)  # refuses invalid options before Spark starts
-    with options.open_tables(loaded, engine) as read:
+    with options.open_tables([spec], engine) as read:
         found = read(spec, partial(read_diff, spec=spec, wanted=wanted, limit=limit))
     if kind == "csv" and (found.from_time, found.to_time) != (from_time, to_time):  # a word such as yesterday
         output.echo(f"{found.target}: {_describe_sides(found)}", err=True)

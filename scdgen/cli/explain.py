@@ -22,7 +22,7 @@ from scdgen.compile.lineage import Lineage, lineage
 from scdgen.compile.statements import Script
 from scdgen.escape import escape_control
 from scdgen.model.load import Lines
-from scdgen.model.reference import Entry, options
+from scdgen.model.reference import options
 from scdgen.model.resolved import resolve
 from scdgen.model.rules import place_of_feed
 from scdgen.model.spec import TAKEN, Spec, choose_feeds
@@ -95,12 +95,9 @@ def settings(spec: Spec) -> list[Setting]:
         if given or text:
             choice = option.allowed.startswith("`") and ", " in option.allowed
             entries = tuple(entry for entry, _ in given)
-            found.append(Setting(option.place, text, _meaning(spec, option), bool(given), choice, entries))
+            meaning = f"The table holds {spec.rules.summary}." if option.place == "pattern" else option.meaning
+            found.append(Setting(option.place, text, meaning, bool(given), choice, entries))
     return found
-
-
-def _meaning(spec: Spec, option: Entry) -> str:
-    return f"The table holds {spec.rules.summary}." if option.place == "pattern" else option.meaning
 
 
 def _values(holder: Any, steps: Sequence[str], entry: str = "") -> Iterator[tuple[str, Any]]:

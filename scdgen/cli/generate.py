@@ -24,7 +24,7 @@ from scdgen.escape import escape_control
 from scdgen.model.load import in_target
 from scdgen.model.resolved import SPEC_JSON, from_json, to_json
 from scdgen.model.spec import Spec
-from scdgen.settings import list_targets
+from scdgen.settings import read_targets
 from scdgen.sql.words import remark
 from scdgen.stored.migrate import write_lines
 from scdgen.stored.state import Stored, compare
@@ -149,7 +149,7 @@ def _choose_targets(out: Path, loaded: Sequence[Spec], dry: bool) -> Sequence[st
         return chosen or (None,)
     folders = [path.name for path in _list_folders(out)]
     written = {spec.folder for spec in loaded}
-    targets = [name for name in list_targets() if name in folders] if {*folders} - written else []
+    targets = [name for name in read_targets()[1] if name in folders] if {*folders} - written else []
     as_written: list[str | None] = [None] if written & {*folders} else []
     return [*as_written, *targets] or chosen or (None,)
 

@@ -407,11 +407,10 @@ def find_specs(given: Iterable[str | Path]) -> list[Path]:
 
 
 def load_one(given: Iterable[str | Path], command: str) -> Spec:
-    """Load the one spec of a ``command`` that takes a table back. Raises :class:`UsageError` for another number."""
+    """Load the one spec of a ``command``. Raises :class:`UsageError` for another number."""
     loaded = load_specs(given)
     if len(loaded) != 1:
-        what = f"{command} takes one spec, and {len(loaded)} are given"
-        raise UsageError(f"{what}; name the one whose table is to go back")
+        raise UsageError(f"{command} takes one spec, and {len(loaded)} are given; give one")
     return loaded[0]
 
 

@@ -12,7 +12,6 @@ import click
 
 from scdgen import paths
 from scdgen.cli import options, output
-from scdgen.cli.config import is_typed
 from scdgen.errors import UsageError
 
 if TYPE_CHECKING:
@@ -83,11 +82,9 @@ def flag_of(spec: Spec) -> str | None:
 
 
 def choose_kind(loaded: list[Spec], kind: str | None, html: str | None) -> str:
-    """Choose the output format. Raises :class:`UsageError` for options that exclude each other."""
+    """Choose the output format. Raises :class:`UsageError` for a page of several specs."""
     if html is None:
         return kind or "table"
-    if kind is not None and is_typed("kind"):
-        raise UsageError(f"writes a page instead of printing; leave out --format {kind}", option="--html", value=html)
     if len(loaded) > 1:
         what = f"a page shows one table, and {len(loaded)} specs are given; give one spec"
         raise UsageError(what, option="--html", value=html)

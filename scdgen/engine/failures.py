@@ -273,7 +273,8 @@ def _hint(parts: list[str]) -> str:
     bare_names = [name.strip("`") for name in names]
     if any(name != name.strip() and name.strip().lower() == bare for name in bare_names):
         return "the header has a blank beside the name: set source.options.ignoreLeadingWhiteSpace: true"
-    if len(names) == 1 and (likely := errors.describe_one_name(names[0].strip("`"), errors.IN_SPEC)):
+    sep = "set it in source.options.sep"
+    if len(names) == 1 and (likely := errors.describe_one_name(names[0].strip("`"), sep)):
         return likely
     last = {name.rpartition(".")[2]: name for name in names}
     hint = errors.nearest(parts[0].rpartition(".")[2], last).removeprefix("; ")

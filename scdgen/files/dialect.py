@@ -131,7 +131,9 @@ def find_dialect(
     the spec for the files that this one replaces: their encoding is used if the file has no byte order mark, their
     separator if it splits the header better than others do.
     """
-    given, usual = given or {}, _pick_known(likely or {})
+    given, known = given or {}, _spelled(likely or {})
+    # Python may not know them.
+    usual = {name: known[name] for name in ("sep", "encoding") if name in known and _VALUES[name][0](known[name])}
     begin = _read_bytes(file, _BYTES)
     encoding = given.get("encoding") or next(
         (name for bom, name in _BOMS.items() if begin.startswith(bom)), usual.get("encoding", Dialect.encoding)
@@ -177,11 +179,10 @@ def _is_spaced(lines: list[str], dialect: Dialect) -> bool:
     return all(len(row) == len(head) for row in rows) and spaced >= sum(bool(c) for row in rows for c in row[1:])
 
 
-def _pick_known(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the separator and the encoding of a spec's options, as Spark spells them, if Python knows them too."""
+def _spelled(options: Mapping[str, str]) -> dict[str, str]:
+    """Return those of a spec's options that are known, as Spark spells them."""
     named = {_OPTIONS[name.lower()]: value for name, value in options.items() if name.lower() in _OPTIONS}
-    found = {_SAME.get(name, name): value for name, value in named.items()}
-    return {name: value for name, value in found.items() if name in ("sep", "encoding") and _VALUES[name][0](value)}
+    return {_SAME.get(name, name): value for name, value in named.items()}
 
 
 def pick_form(options: Mapping[str, str]) -> dict[str, str]:
@@ -192,10 +193,9 @@ def pick_form(options: Mapping[str, str]) -> dict[str, str]:
     >>> pick_form({"sep": "\\t", "HEADER": "false", "comment": "#", "escape": '"', "multiLine": "true"})
     {'header': 'false', 'comment': '#'}
     """
-    named = {_OPTIONS.get(name.lower()): value for name, value in options.items()}
     usual = {"header": "true", "comment": "", "quote": Dialect.quote, "escape": Dialect.escape}
-    found = {name: named[name] for name in _FORM if name in named and named[name].lower() != usual.get(name)}
-    return check_options(found, "source.options")
+    named = ((name, value) for name, value in _spelled(options).items() if name in _FORM)
+    return check_options({name: value for name, value in named if value.lower() != usual.get(name)}, "source.options")
 
 
 def _find_separator(lines: list[str], plain: Dialect, likely: str | None) -> str:

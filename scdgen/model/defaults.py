@@ -28,8 +28,8 @@ Location = tuple[int | str, ...]
 
 
 def is_defaults_file(path: Path) -> bool:
-    """Whether a file has defaults of specs, by its name; it is then no spec. The other ending is refused, not read."""
-    return path.name in {FILE, "defaults.yaml"}
+    """Whether a file has defaults of specs, by its name; it is then no spec."""
+    return path.name == FILE
 
 
 def find_defaults(spec: Path) -> Iterator[Path]:
@@ -43,10 +43,9 @@ def find_defaults(spec: Path) -> Iterator[Path]:
     ends = (place for place in folders if any((place / name).exists() for name in _PROJECT))
     last = next(ends, here if here in folders else own)
     for folder in folders[: folders.index(last) + 1]:
-        for name in (FILE, "defaults.yaml"):
-            file = folder / name if spec.is_absolute() else Path(os.path.relpath(folder / name))
-            if paths.exists(file):
-                yield file
+        file = folder / FILE if spec.is_absolute() else Path(os.path.relpath(folder / FILE))
+        if paths.exists(file):
+            yield file
 
 
 @dataclass(frozen=True)
@@ -59,9 +58,7 @@ class Layer:
 
 def find_misplaced(layer: Layer) -> Iterator[Problem]:
     """Yield what a file of defaults may not have."""
-    if layer.file.endswith(".yaml"):
-        yield Problem(layer.file, 0, 0, f"defaults of specs are read from {FILE} alone; rename it")
-    elif layer.tree is not None and not isinstance(layer.tree, dict):
+    if layer.tree is not None and not isinstance(layer.tree, dict):
         yield Problem(layer.file, 1, 1, f"holds no options; {FILE} is a mapping of option: value, as a spec is")
     else:
         for place in (*((name,) for name in OWN), *(("source", name) for name in OWN_OF_SOURCE)):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from scdgen import sql
-from scdgen.errors import IN_SPEC, describe_one_name, nearest
+from scdgen.errors import nearest
 from scdgen.model.option import Location, Rows, sql_texts, walk
 from scdgen.model.pattern import rules_of
 from scdgen.model.registry import PREFIX, Found, options_of, pattern_names
@@ -363,11 +363,6 @@ def _keys(spec: Spec) -> Found:
 
 def _columns(spec: Spec) -> Found:
     seen: dict[str, str] = {}
-    # A CSV that seems to have one column is most likely cut at another separator.
-    if spec.source.format == "csv" and len(spec.columns) == 1:
-        (name, column), *_ = spec.columns.items()
-        if column.from_ is None and (likely := describe_one_name(name, IN_SPEC)):
-            yield ("columns", name), f"columns: {likely}, and list the columns"
     for name, column in spec.columns.items():
         if name.lower() in seen:
             message = f"'{name}' and '{seen[name.lower()]}' are one name to Spark, which ignores case; rename one"
@@ -442,8 +437,6 @@ def _table(spec: Spec) -> Found:
         if name.lower().startswith(PREFIX):
             yield ("table", "properties", name), f"properties: '{name}' is written by scdgen itself; remove it"
     names = _all_columns(spec)
-    if len(set(table.partition_by)) >= len(names):
-        yield ("table", "partition_by"), "partition_by: names every column, and Delta needs one more; name fewer"
     for option in ("partition_by", "cluster_by"):
         for index, name in enumerate(getattr(table, option)):
             place, kind = ("table", option, index), spec.columns[name].type if name in spec.columns else ""

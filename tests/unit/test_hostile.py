@@ -277,8 +277,7 @@ def test_temporary_file_cannot_be_named_before(tree: Path) -> None:
 
 
 FOLDERS = [
-    ("crm.a.b", "crm.a.b"), ("crm.`a.b`", "crm.a%2Eb"), ("con.customer", "%63on.customer"), ("AUX", "%41UX"),
-    ("com1", "%63om1"), ("console.x", "console.x"), ("crm.con", "crm.con"), ("crm.`x.`", "crm.x%2E"),
+    ("crm.a.b", "crm.a.b"), ("crm.`a.b`", "crm.a%2Eb"), ("crm.`x.`", "crm.x%2E"),
     ("crm.`a:b`", "crm.a%3Ab"), ("crm.`a<b>|?*`", "crm.a%3Cb%3E%7C%3F%2A"), ("`.git`", "%2Egit"),
     ("crm.`a%2Eb`", "crm.a%252Eb"), ("crm.straße", "crm.straße"), ("crm.`a b`", "crm.a%20b"),
 ]  # fmt: skip
