@@ -65,7 +65,7 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str, str], ...] = (
      DataError, "Spark knows no file system {0}", "fix the path, or add the packages of this one with --conf "
      "spark.jars.packages=..."),
     (r"\[DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION\].*? location \('(.*?)'\)",
-     EngineError, "{0} is not empty, and no table", "remove what an interrupted run left there, or name "
+     DataError, "{0} is not empty, and no table", "remove what an interrupted run left there, or name "
      "another folder"),
     (r"\[DELTA_CANNOT_CREATE_LOG_PATH\] Cannot create (\S+?)(?:/_delta_log)?[.\s]",
      EngineError, "the folder {0} cannot be made", "ask for the right to write there, or name another one"),
