@@ -75,7 +75,7 @@ MERGE INTO crm.customer_profile AS t USING (
                 )
             ELSE _scd_at IS NOT NULL
         END
-        DISTRIBUTE BY id -- one shuffle serves all steps until the versions
+        DISTRIBUTE BY id -- one shuffle serves the next steps
     ),
     spans AS (
         -- From each boundary of a key to the next: no version of any table starts or ends in between.
