@@ -57,6 +57,7 @@ _RELATIONS = """
     FROM information_schema.tables WHERE table_schema = 'main'
 """
 _FUNCTION = re.compile(r"CREATE (OR REPLACE )?(TEMP(ORARY)? )?(MACRO|FUNCTION)\b", re.IGNORECASE)
+_HASH = "_spark_xxhash64"
 _AT_ONCE = 200  # rows of an INSERT
 # The SQL of a case comes from whoever wrote the file: no file, no network, no code, and no more memory than this.
 _MEMORY = "1 GB"
@@ -135,20 +136,6 @@ class Database:
         for kind, name in self._db.execute(_RELATIONS).fetchall():
             self._db.execute(f'DROP {kind} "{name}"')
 
-    def add_hash(self) -> None:
-        """Add Spark's XXHASH64, which is of a text here. Raises :class:`EngineError` without the packages for it."""
-        try:
-            from xxhash import xxh64_digest
-
-            def hashed(text: str) -> int:
-                return int.from_bytes(xxh64_digest(text.encode(), seed=42), "big", signed=True)
-
-            self._db.create_function("_spark_xxhash64", hashed, ["VARCHAR"], "BIGINT")
-        except (ImportError, duckdb.Error) as error:
-            what = "surrogate keys of type bigint need the packages numpy and xxhash in DuckDB"
-            raise EngineError(what, fix="run: pip install numpy xxhash, or give --engine spark") from error
-        self._has_hash = True
-
     def close(self) -> None:
         """Free the memory."""
         self._db.close()
@@ -171,6 +158,9 @@ class Database:
     def _execute(self, text: str) -> list[Row]:
         rows: list[Row] = []
         for statement in self._translator.statements(text):
+            if not self._has_hash and _HASH in statement.lower():
+                self._run(read_file("duckdb/xxhash64.sql"))
+                self._has_hash = True
             self._has_functions |= _FUNCTION.match(statement) is not None
             rows = self._run(statement + (" RETURNING merge_action" if statement.startswith("MERGE ") else ""))
         return rows
@@ -184,6 +174,10 @@ class Database:
         if len(rows) > MOST_ROWS:
             raise EngineError(f"a query returns more than {MOST_ROWS:,} rows; add a condition, or aggregate them")
         return rows
+
+    def _roll_back(self) -> None:
+        self._db.execute("ROLLBACK")
+        self._has_hash = False  # its macros may have been made since BEGIN
 
     def query(self, text: str) -> tuple[dict[str, str], list[Row]]:
         """Run a query of Spark's SQL, and return the DuckDB type of each column by its name, and the rows."""
@@ -259,8 +253,6 @@ class Database:
         if key not in self._judged:
             bound = bind(spec, view, params or {})
             require_known_spec(bound, self._find_types, view, self._translator.translate_expression)
-            if spec.history.surrogate_type == "bigint" and not self._has_hash:
-                self.add_hash()
             self._judged.add(key)
             if key not in self._compiled:
                 self._compiled[key] = compile_spec(bound)
@@ -289,7 +281,7 @@ class Database:
         try:
             result = self._play(steps, compiled, played)
         except BaseException:
-            self._db.execute("ROLLBACK")
+            self._roll_back()
             for step in steps:
                 if Part.REJECTS in played and step.part in (Part.RUN, Part.REJECTS):  # kept if the MERGE fails
                     self.execute(step.statements)
@@ -357,7 +349,7 @@ class Database:
             self.execute(before)
             names, rows = self.query(counts)
         finally:
-            self._db.execute("ROLLBACK")
+            self._roll_back()
         return {name: int(number or 0) for name, number in zip(names, rows[0], strict=True)}
 
     def find_failures(self, spec: Spec) -> list[str]:
