@@ -33,9 +33,9 @@ _NOT_NAMES = """
     false fetch filter for foreign from full glob grant group having identifier if ilike in information_schema inner
     insert intersect interval into is join kill lateral leading left like limit load localtime localtimestamp lock
     match_recognize merge minus natural not notnull null offset on only optimize or order outer overlaps
-    partitioned_by pivot pragma prepare primary qualify recursive references refresh regexp rename returning revoke
-    right rlike rollback rollup select semi serdeproperties session session_user set show some sql stream sys table
-    tablesample then time to trailing true truncate uncache union unique unknown unpivot update use user using
+    partitioned_by pivot pragma prepare primary qualify range recursive references refresh regexp rename returning
+    revoke right rlike rollback rollup rows select semi serdeproperties session session_user set show some sql stream
+    sys table tablesample then time to trailing true truncate uncache union unique unknown unpivot update use user using
     vacuum values when where while window with within xor
 """
 _RESERVED = frozenset(_NOT_NAMES.split())
@@ -44,8 +44,8 @@ _RESERVED = frozenset(_NOT_NAMES.split())
 def quote(name: str) -> str:
     """Write a name as SQL: bare, or in backticks if Spark or Databricks needs them, inner backticks doubled.
 
-    >>> quote("name"), quote("order"), quote("a`b")
-    ('name', '`order`', '`a``b`')
+    >>> quote("name"), quote("rows"), quote("a`b")
+    ('name', '`rows`', '`a``b`')
     """
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in _RESERVED:
         return name

@@ -49,10 +49,10 @@ TRACKED = {
 }  # fmt: skip
 # Other ways to write a type -> a value as SQL.
 SPELLINGS = {
-    "integer": "1", "long": "1", "short": "1", "byte": "1", "real": "1.5", "decimal": "5", "dec(12)": "5",
+    "integer": "1", "long": "1", "short": "1", "byte": "1", "real": "1.5", "decimal(10)": "5", "dec(12)": "5",
     "numeric(12)": "5", "timestamp_ltz": "TIMESTAMP '2024-01-01'", "character(5)": "'a'", "varchar(5)": "'a'",
     "array<varchar(5)>": "array('a')", "map<string,decimal(12)>": "map('a', 1)",
-    "struct<C:char(3)>": "named_struct('C', 'a')", "struct<`d e`: numeric comment 'x'>": "named_struct('d e', 1)",
+    "struct<C:char(3)>": "named_struct('C', 'a')", "struct<`d e`: numeric(10) comment 'x'>": "named_struct('d e', 1)",
 }  # fmt: skip
 HISTORY = "history: {row_hash: row_hash, surrogate_key: sk, action: act}"
 
