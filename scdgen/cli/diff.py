@@ -47,8 +47,6 @@ def diff(
     wanted.query(spec)  # refuses invalid options before Spark starts
     with options.open_tables([spec], engine) as read:
         found = read(spec, partial(read_diff, spec=spec, wanted=wanted, limit=limit))
-    if kind == "csv" and (found.from_time, found.to_time) != (from_time, to_time):  # a word such as yesterday
-        output.echo(f"{found.target}: {_describe_sides(found)}", err=True)
     click.echo(format_diff(found, spec, kind))
     if found.is_cut:
         output.note_cut(limit, "change")

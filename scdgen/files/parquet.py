@@ -31,13 +31,12 @@ def read_parquet(spark: SparkSession, spec: Spec, files: Files, taken: dict[str,
     """
     if unread := describe_unread(files.local):
         raise DataError(unread)
-    groups = _group(files.local)
-    reader = spark.read.options(**files.options())
     try:
         # Later files of a folder may have more columns; without mergeSchema Spark takes the columns of one file.
-        return _declare(with_file(reader.option("mergeSchema", "true").parquet(*files.paths())), spec)
+        whole = spark.read.options(**files.options()).option("mergeSchema", "true")
+        return _declare(with_file(whole.parquet(*files.paths())), spec)
     except Exception as error:
-        if "CANNOT_MERGE" not in str(error) or len(groups) == 1:
+        if "CANNOT_MERGE" not in str(error) or len(groups := _group(files.local)) == 1:
             raise
     reader = spark.read.options(**files.options())
     frames = [(listed[0], with_file(reader.parquet(*map(spark_path, listed)))) for listed in groups]

@@ -235,6 +235,6 @@ def open_stream(spark: SparkSession, fed: Sequence[Spec], path: str | None, opti
 
 
 def _require_streamable(found: files.Files) -> None:
-    """Raise :class:`DataError` for a file that a run can read and a stream cannot."""
+    """Raise :class:`DataError` for a file with a column that Spark does not read, before the stream begins."""
     if found.kind == "parquet" and (unread := describe_unread(found.local)):
         raise DataError(unread)
