@@ -204,7 +204,8 @@ def _list_others(folder: Path, known: Collection[str]) -> list[Path]:
     """List what is in a folder and not ``known``, but for READMEs and files such as .gitkeep."""
     if not paths.exists(folder) or not folder.is_dir():
         return []
-    return [path for path in folder.iterdir() if path.name not in known and not _KEPT.fullmatch(path.name)]
+    files = (path for path in folder.iterdir() if path.name not in known)
+    return [path for path in files if not _KEPT.fullmatch(path.name) or path.is_symlink() or not path.is_file()]
 
 
 def _require_none(changed: int, given: Sequence[Sequence[str]], kind: str, foreign: int = 0) -> None:

@@ -52,6 +52,8 @@ class OpenLineage:
             transport = {"type": "http", "url": place, "retry": {"total": 1}}
             if key := os.environ.get("OPENLINEAGE_API_KEY"):
                 transport["auth"] = {"type": "api_key", "apiKey": key}
+                if re.match(r"http:/{2}(?!localhost|127\.|\[::1\])", place, re.IGNORECASE):
+                    _log.warning(f"{self.label}: sends OPENLINEAGE_API_KEY unencrypted; write https instead")
         elif not place or "://" in place:
             raise self._wrong("is neither a file nor a server", "write a path, or a URL of http or https")
         # Import late: only runs with this option need the package.

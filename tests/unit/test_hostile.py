@@ -532,7 +532,7 @@ def test_bytes_of_generated_files_are_compared(tree: Path, capsys: pytest.Captur
 
 
 FOREIGN = [
-    "a.b/.zz.sql", "a.b/more/x.sql", "A.B/merge.sql", ".hidden/x.sql", "README.sql", "run.sh",
+    "a.b/.zz.sql", "a.b/more/x.sql", "A.B/merge.sql", ".hidden/x.sql", "README.sql", "run.sh", ".github/x.sql",
 ]  # fmt: skip
 
 

@@ -194,6 +194,15 @@ def test_failed_run_has_the_line_of_its_error() -> None:
     assert "errorMessage" not in stopped["run"]["facets"]
 
 
+def test_key_in_clear_is_remarked(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setenv("OPENLINEAGE_API_KEY", "S3cretKEY")
+    for url in ("http://localhost:5000", "http://127.0.0.1:5000", "https://host"):
+        OpenLineage(url)
+    assert caplog.messages == []
+    OpenLineage("http://host")
+    assert caplog.messages == ["--openlineage http://host: sends OPENLINEAGE_API_KEY unencrypted; write https instead"]
+
+
 def test_python_run_sends_events(monkeypatch: pytest.MonkeyPatch) -> None:
     result = RunResult.from_merge("crm.t", {"num_inserted_rows": 2}, None, False, version=3, created=True)
     spec = load_spec_text(SIMPLE.format("crm.t", "{table: a}"))
