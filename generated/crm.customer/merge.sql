@@ -1,16 +1,13 @@
--- crm.customer
--- Merges a batch of changes into the history of their keys; other keys stay as they are.
+-- crm.customer: Merges a batch of changes into the history of their keys; other keys stay as they are.
 -- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
 -- Rows that change nothing: open no version.
 -- Deletes: the source has none.
--- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, rows of one key and time differ, an earlier
--- row arrives during the run, or settings of the session would change the result.
--- The same rows again: change nothing.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key and time differ, an earlier row arrives
+-- during the run, or the session's settings change the result.
 -- Generated from specs/customer.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
-
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_updates);
 
 MERGE INTO crm.customer AS t USING (
@@ -33,33 +30,30 @@ MERGE INTO crm.customer AS t USING (
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer: run SET TIME ZONE \'UTC\' first')
             WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer: id is NULL')
-            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
-                THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer: a time is not in the years 1 to 9999')
+            WHEN YEAR(_scd_at) NOT BETWEEN 1 AND 9999 THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer: year not in 1-9999')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer: changed_at is NULL')
             WHEN MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state)
-                THEN RAISE_ERROR('[SCDGEN_CONFLICT] crm.customer: two different rows of one key and time: '
-                    || TO_JSON(STRUCT(id, _scd_at)))
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] crm.customer: two rows differ: ' || TO_JSON(STRUCT(id, _scd_at)))
             WHEN _scd_at >= _scd_batch_from THEN TRUE
             ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer: the source changed during the run')
         END
     ),
     stored AS (
         -- The versions that a change can affect. Delta skips files by _scd_batch_from, a constant.
-        SELECT t.id, t.valid_from AS _scd_from, t.valid_to AS _scd_until, STRUCT(t.name, t.address) AS _scd_state
+        SELECT t.id, t.valid_from AS _scd_from, t.valid_to AS _scd_to, STRUCT(t.name, t.address) AS _scd_state
         FROM crm.customer AS t
         LEFT SEMI JOIN changes AS c ON t.id = c.id AND (t.valid_to IS NULL OR t.valid_to >= c._scd_at)
         WHERE t.valid_to IS NULL OR t.valid_to >= _scd_batch_from
     ),
     events AS (
         -- The state of a key from a time on, NULL for none: a change (rank 1), or a start (2) or end (3) of a version.
-        SELECT id, _scd_at, _scd_state, NULL AS _scd_stored, 1 AS _scd_rank
-        FROM changes
+        SELECT id, _scd_at, _scd_state, NULL AS _scd_stored, 1 AS _scd_rank FROM changes
         UNION ALL
         SELECT v.id, e._scd_at, e._scd_state, e._scd_stored, e._scd_rank
         FROM stored AS v
             LATERAL VIEW STACK(2,
-                v._scd_from, v._scd_state, STRUCT(v._scd_state, v._scd_until), 2,
-                v._scd_until, NULL, NULL, 3
+                v._scd_from, v._scd_state, STRUCT(v._scd_state, v._scd_to), 2,
+                v._scd_to, NULL, NULL, 3
             ) e AS _scd_at, _scd_state, _scd_stored, _scd_rank
         WHERE e._scd_at IS NOT NULL
         DISTRIBUTE BY id -- of the whole UNION: one shuffle serves every step
@@ -78,23 +72,19 @@ MERGE INTO crm.customer AS t USING (
     ),
     versions AS (
         -- A version lasts until the next start or delete of its key, exclusive.
-        SELECT *, LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_at, NULL)) IGNORE NULLS OVER by_key AS _scd_until
+        SELECT *, LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_at, NULL)) IGNORE NULLS OVER by_key AS _scd_to
         FROM starts
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
     )
     -- What differs from what is stored.
-    SELECT
-        id, _scd_state.*, _scd_at AS valid_from, _scd_until AS valid_to, _scd_until IS NULL AS is_current, _scd_opens
+    SELECT id, _scd_state.*, _scd_at AS valid_from, _scd_to AS valid_to, _scd_to IS NULL AS is_current, _scd_opens
     FROM versions
-    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_until) END
+    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_to) END
 ) AS s
     -- A key and a start identify a version; the rest lets Delta skip files.
     ON t.id = s.id AND t.valid_from = s.valid_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
 -- Redundant: the version before it now has the same values.
 WHEN MATCHED AND NOT s._scd_opens THEN DELETE
--- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN UPDATE SET name = s.name, address = s.address, valid_to = s.valid_to, is_current = s.is_current
--- A version that is not stored yet.
-WHEN NOT MATCHED THEN
-    INSERT (id, name, address, valid_from, valid_to, is_current)
+WHEN NOT MATCHED THEN INSERT (id, name, address, valid_from, valid_to, is_current)
     VALUES (s.id, s.name, s.address, s.valid_from, s.valid_to, s.is_current);

@@ -3,14 +3,13 @@
 -- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
 -- Rows that change nothing: open no version.
 -- Deletes: the source has none.
--- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, rows of one key and time differ, an earlier
--- row arrives during the run, or settings of the session would change the result.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key and time differ, an earlier row arrives
+-- during the run, or the session's settings change the result.
 -- The same rows again: change nothing, except that a late row sets its untracked columns again.
 -- Generated from specs/customer_address.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
 DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
-
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(start_date AS DATE)) FROM crm.customer_changes);
 
 MERGE INTO crm.customer_address AS t USING (
@@ -34,11 +33,11 @@ MERGE INTO crm.customer_address AS t USING (
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_address: run SET TIME ZONE \'UTC\' first')
             WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_address: id is NULL')
-            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
-                THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_address: a time is not in the years 1 to 9999')
+            WHEN YEAR(_scd_at) NOT BETWEEN 1 AND 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_address: year not in 1-9999')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_address: start_date is NULL')
             WHEN MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state) OR MIN(_scd_rest) IS DISTINCT FROM MAX(_scd_rest)
-                THEN RAISE_ERROR('[SCDGEN_CONFLICT] crm.customer_address: two different rows of one key and time: '
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] crm.customer_address: two rows differ: '
                     || TO_JSON(STRUCT(id, _scd_at)))
             WHEN _scd_at >= _scd_batch_from THEN TRUE
             ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer_address: the source changed during the run')
@@ -47,9 +46,7 @@ MERGE INTO crm.customer_address AS t USING (
     stored AS (
         -- The versions that a change can affect. Delta skips files by _scd_batch_from, a constant.
         SELECT
-            t.id,
-            t.start_date AS _scd_from,
-            t.end_date AS _scd_until,
+            t.id, t.start_date AS _scd_from, t.end_date AS _scd_to,
             STRUCT(t.address) AS _scd_state,
             STRUCT(t.name) AS _scd_rest
         FROM crm.customer_address AS t
@@ -58,14 +55,13 @@ MERGE INTO crm.customer_address AS t USING (
     ),
     events AS (
         -- The state of a key from a time on, NULL for none: a change (rank 1), or a start (2) or end (3) of a version.
-        SELECT id, _scd_at, _scd_state, _scd_rest, NULL AS _scd_stored, 1 AS _scd_rank
-        FROM changes
+        SELECT id, _scd_at, _scd_state, _scd_rest, NULL AS _scd_stored, 1 AS _scd_rank FROM changes
         UNION ALL
         SELECT v.id, e._scd_at, e._scd_state, e._scd_rest, e._scd_stored, e._scd_rank
         FROM stored AS v
             LATERAL VIEW STACK(2,
-                v._scd_from, v._scd_state, v._scd_rest, STRUCT(v._scd_state, v._scd_rest, v._scd_until), 2,
-                v._scd_until, NULL, NULL, NULL, 3
+                v._scd_from, v._scd_state, v._scd_rest, STRUCT(v._scd_state, v._scd_rest, v._scd_to), 2,
+                v._scd_to, NULL, NULL, NULL, 3
             ) e AS _scd_at, _scd_state, _scd_rest, _scd_stored, _scd_rank
         WHERE e._scd_at IS NOT NULL
         DISTRIBUTE BY id -- of the whole UNION: one shuffle serves every step
@@ -73,8 +69,7 @@ MERGE INTO crm.customer_address AS t USING (
     states AS (
         -- At one key and time a change takes precedence over what is stored.
         SELECT
-            id,
-            _scd_at,
+            id, _scd_at,
             MIN_BY(_scd_state, _scd_rank) AS _scd_state,
             MIN_BY(_scd_rest, _scd_rank) AS _scd_rest,
             MAX(_scd_stored) AS _scd_stored
@@ -95,34 +90,27 @@ MERGE INTO crm.customer_address AS t USING (
     versions AS (
         -- A version lasts until the next start or delete of its key, exclusive.
         SELECT
-            id,
-            _scd_at,
-            _scd_stored,
-            _scd_opens,
-            _scd_state,
+            id, _scd_at, _scd_stored, _scd_opens, _scd_state,
             LAST_VALUE(_scd_rest) OVER (
                 PARTITION BY id, _scd_run
                 ORDER BY _scd_at
                 ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
             ) AS _scd_rest,
-            LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_at, NULL)) IGNORE NULLS OVER by_key AS _scd_until
+            LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_at, NULL)) IGNORE NULLS OVER by_key AS _scd_to
         FROM runs
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
     )
     -- What differs from what is stored.
     SELECT
-        id, _scd_state.*, _scd_rest.*, _scd_at AS start_date, _scd_until AS end_date, _scd_until IS NULL AS is_current,
+        id, _scd_state.*, _scd_rest.*, _scd_at AS start_date, _scd_to AS end_date, _scd_to IS NULL AS is_current,
         _scd_opens
     FROM versions
-    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_rest, _scd_until) END
+    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_rest, _scd_to) END
 ) AS s
     -- A key and a start identify a version; the rest lets Delta skip files.
     ON t.id = s.id AND t.start_date = s.start_date AND (t.end_date IS NULL OR t.end_date >= _scd_batch_from)
 -- Redundant: the version before it now has the same values.
 WHEN MATCHED AND NOT s._scd_opens THEN DELETE
--- A stored version whose end or values change; both are written.
 WHEN MATCHED THEN UPDATE SET name = s.name, address = s.address, end_date = s.end_date, is_current = s.is_current
--- A version that is not stored yet.
-WHEN NOT MATCHED THEN
-    INSERT (id, name, address, start_date, end_date, is_current)
+WHEN NOT MATCHED THEN INSERT (id, name, address, start_date, end_date, is_current)
     VALUES (s.id, s.name, s.address, s.start_date, s.end_date, s.is_current);

@@ -4,8 +4,8 @@
 -- its sequence is greater.
 -- Rows that change nothing: open no version.
 -- Deletes: end the version of their key.
--- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, rows of one key, time and sequence differ, or
--- settings of the session would change the result.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key, time and sequence differ, or the
+-- session's settings change the result.
 -- The same rows again: change nothing, except that a row at the time of a version that was removed as redundant counts
 -- again.
 -- Generated from specs/customer_cdc.yml. To change it, edit the spec and run `scdgen generate`.
@@ -30,9 +30,7 @@ MERGE INTO crm.customer_cdc AS t USING (
     changes AS (
         -- One row per key and time, of those with the greatest lsn. A row that breaks a rule stops the statement.
         SELECT
-            company,
-            customer_no,
-            _scd_at,
+            company, customer_no, _scd_at,
             MIN(_scd_state) FILTER (WHERE _scd_nth = 1 AND NOT _scd_deleted) AS _scd_state,
             MAX(_scd_sequence) AS _scd_sequence,
             BOOL_OR(_scd_deleted) FILTER (WHERE _scd_nth = 1) <> BOOL_AND(_scd_deleted) FILTER (WHERE _scd_nth = 1)
@@ -49,8 +47,8 @@ MERGE INTO crm.customer_cdc AS t USING (
             WHEN COUNT(*) = 0 THEN FALSE -- never; an aggregate is tested only after the filters of the source
             WHEN company IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: company is NULL')
             WHEN customer_no IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: customer_no is NULL')
-            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
-                THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_cdc: a time is not in the years 1 to 9999')
+            WHEN YEAR(_scd_at) NOT BETWEEN 1 AND 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_cdc: year not in 1-9999')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_cdc: changed_at is NULL')
             ELSE TRUE
         END
@@ -58,13 +56,9 @@ MERGE INTO crm.customer_cdc AS t USING (
     stored AS (
         -- Every version of the batch's keys: what action says of one depends on those before it.
         SELECT
-            t.company,
-            t.customer_no,
-            t.valid_from AS _scd_from,
-            t.valid_to AS _scd_until,
+            t.company, t.customer_no, t.valid_from AS _scd_from, t.valid_to AS _scd_to,
             STRUCT(t.name, t.city) AS _scd_state,
-            t.action,
-            t.lsn AS _scd_sequence
+            t.action, t.lsn AS _scd_sequence
         FROM crm.customer_cdc AS t
         LEFT SEMI JOIN changes AS c ON t.company = c.company AND t.customer_no = c.customer_no
     ),
@@ -81,9 +75,9 @@ MERGE INTO crm.customer_cdc AS t USING (
             e._scd_class, FALSE
         FROM stored AS v
             LATERAL VIEW STACK(2,
-                v._scd_from, v._scd_state, v._scd_sequence,
-                STRUCT(v._scd_state, v.action, v._scd_sequence, v._scd_until), 2, IF(v._scd_sequence IS NULL, 2, 1),
-                v._scd_until, NULL, NULL, NULL, 3, 3
+                v._scd_from, v._scd_state, v._scd_sequence, STRUCT(v._scd_state, v.action, v._scd_sequence, v._scd_to),
+                2, IF(v._scd_sequence IS NULL, 2, 1),
+                v._scd_to, NULL, NULL, NULL, 3, 3
             ) e AS _scd_at, _scd_state, _scd_sequence, _scd_stored, _scd_rank, _scd_class
         WHERE e._scd_at IS NOT NULL
         DISTRIBUTE BY company, customer_no -- of the whole UNION: one shuffle serves every step
@@ -91,9 +85,7 @@ MERGE INTO crm.customer_cdc AS t USING (
     states AS (
         -- At one key and time a change takes precedence over what is stored if its lsn is greater.
         SELECT
-            company,
-            customer_no,
-            _scd_at,
+            company, customer_no, _scd_at,
             MAX_BY(_scd_state, STRUCT(-_scd_class AS _scd_class, _scd_sequence, _scd_rank)) AS _scd_state,
             MAX_BY(_scd_sequence, STRUCT(-_scd_class AS _scd_class, _scd_sequence, _scd_rank)) AS _scd_sequence,
             MAX(_scd_stored) AS _scd_stored
@@ -102,7 +94,7 @@ MERGE INTO crm.customer_cdc AS t USING (
         -- Two changes that contradict each other stop the statement, if they count.
         HAVING CASE
             WHEN MAX_BY(_scd_differs, STRUCT(-_scd_class AS _scd_class, _scd_sequence, _scd_rank))
-                THEN RAISE_ERROR('[SCDGEN_CONFLICT] crm.customer_cdc: two different rows of one key and time: '
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] crm.customer_cdc: two rows differ: '
                     || TO_JSON(STRUCT(company, customer_no, _scd_at)))
             ELSE TRUE
         END
@@ -119,32 +111,24 @@ MERGE INTO crm.customer_cdc AS t USING (
             *,
             COALESCE(LAG(_scd_state IS NULL) OVER by_key, TRUE) AS _scd_begins,
             COALESCE(
-                LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_state IS NULL, NULL)) IGNORE NULLS OVER by_key,
-                FALSE
+                LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_state IS NULL, NULL)) IGNORE NULLS OVER by_key, FALSE
             ) AS _scd_ends_deleted,
-            LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_at, NULL)) IGNORE NULLS OVER by_key AS _scd_until
+            LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_at, NULL)) IGNORE NULLS OVER by_key AS _scd_to
         FROM starts
         WINDOW by_key AS (PARTITION BY company, customer_no ORDER BY _scd_at)
     )
     -- What differs from what is stored.
     SELECT
-        company,
-        customer_no,
-        _scd_state.*,
-        _scd_at AS valid_from,
-        _scd_until AS valid_to,
-        _scd_until IS NULL AS is_current,
+        company, customer_no, _scd_state.*, _scd_at AS valid_from, _scd_to AS valid_to, _scd_to IS NULL AS is_current,
         CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS action,
-        _scd_sequence AS lsn,
-        _scd_opens
+        _scd_sequence AS lsn, _scd_opens
     FROM versions
     WHERE _scd_stored IS DISTINCT FROM CASE
         WHEN _scd_opens
             THEN STRUCT(
                 _scd_state,
                 CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS action,
-                _scd_sequence,
-                _scd_until
+                _scd_sequence, _scd_to
             )
     END
 ) AS s
@@ -152,11 +136,7 @@ MERGE INTO crm.customer_cdc AS t USING (
     ON t.company = s.company AND t.customer_no = s.customer_no AND t.valid_from = s.valid_from
 -- No version starts here any more: the one before has the same values, or a delete has this time.
 WHEN MATCHED AND NOT s._scd_opens THEN DELETE
--- A stored version whose end or values change; both are written.
-WHEN MATCHED THEN
-    UPDATE SET
-        name = s.name, city = s.city, valid_to = s.valid_to, is_current = s.is_current, action = s.action, lsn = s.lsn
--- A version that is not stored yet.
-WHEN NOT MATCHED THEN
-    INSERT (company, customer_no, name, city, valid_from, valid_to, is_current, action, lsn)
+WHEN MATCHED THEN UPDATE SET
+    name = s.name, city = s.city, valid_to = s.valid_to, is_current = s.is_current, action = s.action, lsn = s.lsn
+WHEN NOT MATCHED THEN INSERT (company, customer_no, name, city, valid_from, valid_to, is_current, action, lsn)
     VALUES (s.company, s.customer_no, s.name, s.city, s.valid_from, s.valid_to, s.is_current, s.action, s.lsn);

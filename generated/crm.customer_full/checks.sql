@@ -16,7 +16,7 @@ WITH judged AS (
             ELSE 0
         END AS _scd_flag_matches_end,
         t.customer_no IS NULL OR t.effective_ts IS NULL AS _scd_key_not_null,
-        NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC') + INTERVAL '1' MILLISECOND AS _scd_until,
+        NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC') + INTERVAL '1' MILLISECOND AS _scd_to,
         STRUCT(t.name) AS _scd_state
     FROM crm.customer_full AS t
 ),
@@ -47,13 +47,13 @@ FROM neighbours AS t
         -- at most one open version per key.
         'one_current', _scd_one_current,
         -- no version begins before the one before it has ended.
-        'no_overlap', _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until),
+        'no_overlap', _scd_next IS NOT NULL AND (_scd_to IS NULL OR _scd_next < _scd_to),
         -- no two versions of a key begin at one time.
         'unique_start', _scd_unique_start,
         -- a version ends after it begins.
         'end_after_start', _scd_end_after_start,
         -- no two adjoining versions are equal.
-        'no_repeat', _scd_next = _scd_until AND _scd_same,
+        'no_repeat', _scd_next = _scd_to AND _scd_same,
         -- the flag agrees with the end.
         'flag_matches_end', _scd_flag_matches_end,
         -- no key and no start is NULL.

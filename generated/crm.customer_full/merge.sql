@@ -4,14 +4,12 @@
 -- Rows that change nothing: open no version.
 -- Missing keys: are closed.
 -- Stops if: a key is NULL, rows of one key differ, the extract is empty, a version begins or ends later than the
--- extract, or settings of the session would change the result.
--- The same rows again: change nothing.
+-- extract, or the session's settings change the result.
 -- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
 -- Every row of the extract takes effect at this time.
 DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
-
 SET VARIABLE _scd_taken_at = CASE
     WHEN session.taken < TIMESTAMP '9999-12-31 23:59:59.999 UTC' THEN session.taken
     ELSE RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_full: snapshot.taken_at is NULL or not before the open end')
@@ -35,7 +33,7 @@ MERGE INTO crm.customer_full AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_full: run SET TIME ZONE \'UTC\' first')
             WHEN customer_no IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_full: customer_no is NULL')
             WHEN MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state)
-                THEN RAISE_ERROR('[SCDGEN_CONFLICT] crm.customer_full: two different rows of one key: '
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] crm.customer_full: two rows differ: '
                     || TO_JSON(STRUCT(customer_no)))
             ELSE TRUE
         END
@@ -51,9 +49,7 @@ MERGE INTO crm.customer_full AS t USING (
             MAX_BY(
                 STRUCT(
                     t.effective_ts AS _scd_from,
-                    NULLIF(
-                        t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC'
-                    ) + INTERVAL '1' MILLISECOND AS _scd_until,
+                    NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC') + INTERVAL '1' MILLISECOND AS _scd_to,
                     STRUCT(t.name) AS _scd_state
                 ),
                 t.effective_ts
@@ -97,13 +93,13 @@ MERGE INTO crm.customer_full AS t USING (
             *,
             CASE
                 -- Missing: its version ends.
-                WHEN _scd_gone THEN IF(_scd_stored._scd_until IS NULL, ARRAY('close'), ARRAY())
+                WHEN _scd_gone THEN IF(_scd_stored._scd_to IS NULL, ARRAY('close'), ARRAY())
                 -- No version, or its last one ended before this extract.
                 WHEN _scd_stored IS NULL THEN ARRAY('open')
                 WHEN _scd_state IS NOT DISTINCT FROM _scd_stored._scd_state
-                    THEN IF(_scd_stored._scd_until IS NULL, ARRAY(), ARRAY('correct'))
+                    THEN IF(_scd_stored._scd_to IS NULL, ARRAY(), ARRAY('correct'))
                 -- Its last version ended at this time, and differs.
-                WHEN _scd_stored._scd_until IS NOT NULL THEN ARRAY('open')
+                WHEN _scd_stored._scd_to IS NOT NULL THEN ARRAY('open')
                 ELSE ARRAY('close', 'open')
             END AS _scd_actions
         FROM joined
@@ -112,26 +108,21 @@ MERGE INTO crm.customer_full AS t USING (
         -- A row per version. Closing one that is too new stops the run.
         SELECT
             *,
-            CASE WHEN _scd_action = 'open' THEN _scd_taken_at ELSE _scd_stored._scd_from END AS _scd_start,
-            CASE WHEN _scd_action = 'close' THEN _scd_taken_at END AS _scd_next
+            CASE WHEN _scd_action = 'open' THEN _scd_taken_at ELSE _scd_stored._scd_from END AS _scd_from,
+            CASE WHEN _scd_action = 'close' THEN _scd_taken_at END AS _scd_to
         FROM decided
             LATERAL VIEW EXPLODE(_scd_actions) p AS _scd_action
         WHERE CASE
             WHEN _scd_action = 'close' AND _scd_taken_at <= _scd_stored._scd_from
-                THEN RAISE_ERROR(
-                    '[SCDGEN_TAKEN_AT] crm.customer_full: the snapshot is not newer than a version that it closes: '
-                        || TO_JSON(STRUCT(customer_no, _scd_stored._scd_from))
-                )
+                THEN RAISE_ERROR('[SCDGEN_TAKEN_AT] crm.customer_full: the snapshot must be newer than what it closes: '
+                    || TO_JSON(STRUCT(customer_no, _scd_stored._scd_from)))
             ELSE TRUE
         END
     )
-    -- The columns of the table.
     SELECT
-        customer_no,
-        _scd_state.*,
-        _scd_start AS effective_ts,
-        COALESCE(_scd_next - INTERVAL '1' MILLISECOND, TIMESTAMP '9999-12-31 23:59:59.999 UTC') AS expiry_ts,
-        CASE WHEN _scd_next IS NULL THEN 1 ELSE 0 END AS is_current
+        customer_no, _scd_state.*, _scd_from AS effective_ts,
+        COALESCE(_scd_to - INTERVAL '1' MILLISECOND, TIMESTAMP '9999-12-31 23:59:59.999 UTC') AS expiry_ts,
+        CASE WHEN _scd_to IS NULL THEN 1 ELSE 0 END AS is_current
     FROM versions
 ) AS s
     -- A key and a start identify a version; the rest lets Delta skip files.
@@ -140,7 +131,5 @@ MERGE INTO crm.customer_full AS t USING (
         AND t.expiry_ts >= _scd_taken_at - INTERVAL '1' MILLISECOND
 -- A version that ends, or that is open again because its key is back: only its end is written.
 WHEN MATCHED THEN UPDATE SET expiry_ts = s.expiry_ts, is_current = s.is_current
--- A version that is not stored yet.
-WHEN NOT MATCHED THEN
-    INSERT (customer_no, name, effective_ts, expiry_ts, is_current)
+WHEN NOT MATCHED THEN INSERT (customer_no, name, effective_ts, expiry_ts, is_current)
     VALUES (s.customer_no, s.name, s.effective_ts, s.expiry_ts, s.is_current);

@@ -5,11 +5,9 @@
 WITH judged AS (
     -- Each row by itself. What a window carries is computed before it.
     SELECT
-        *,
-        t.valid_to <= t.valid_from AS _scd_end_after_start,
+        *, t.valid_to <= t.valid_from AS _scd_end_after_start,
         t.is_current IS DISTINCT FROM (t.valid_to IS NULL) AS _scd_flag_matches_end,
-        t.id IS NULL OR t.valid_from IS NULL OR t.is_inferred IS NULL AS _scd_key_not_null,
-        t.valid_to AS _scd_until,
+        t.id IS NULL OR t.valid_from IS NULL OR t.is_inferred IS NULL AS _scd_key_not_null, t.valid_to AS _scd_to,
         STRUCT(t.segment) AS _scd_state
     FROM crm.customer_member AS t
 ),
@@ -38,13 +36,13 @@ FROM neighbours AS t
         -- at most one open version per key.
         'one_current', _scd_one_current,
         -- no version begins before the one before it has ended.
-        'no_overlap', _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until),
+        'no_overlap', _scd_next IS NOT NULL AND (_scd_to IS NULL OR _scd_next < _scd_to),
         -- no two versions of a key begin at one time.
         'unique_start', _scd_unique_start,
         -- a version ends after it begins.
         'end_after_start', _scd_end_after_start,
         -- no two adjoining versions are equal.
-        'no_repeat', _scd_next = _scd_until AND _scd_same,
+        'no_repeat', _scd_next = _scd_to AND _scd_same,
         -- the flag agrees with the end.
         'flag_matches_end', _scd_flag_matches_end,
         -- no column that every version must have is NULL.

@@ -35,23 +35,16 @@ TBLPROPERTIES (
 -- The unknown member: an open version for facts without a member.
 MERGE INTO crm.customer_member AS t USING (
     SELECT
-        id,
-        segment,
+        id, segment,
         SHA2(TO_JSON(ARRAY(CAST(id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS customer_sk,
-        _scd_at AS valid_from,
-        _scd_next AS valid_to,
-        _scd_next IS NULL AS is_current,
-        FALSE AS is_inferred
+        _scd_at AS valid_from, _scd_to AS valid_to, _scd_to IS NULL AS is_current, FALSE AS is_inferred
     FROM (
         SELECT
-            -1 AS id,
-            'Unknown' AS segment,
-            TIMESTAMP '1900-01-01 00:00:00 UTC' AS _scd_at,
-            CAST(NULL AS TIMESTAMP) AS _scd_next
+            -1 AS id, 'Unknown' AS segment, TIMESTAMP '1900-01-01 00:00:00 UTC' AS _scd_at,
+            CAST(NULL AS TIMESTAMP) AS _scd_to
     )
 ) AS s
     ON t.id = s.id
 -- Only if it is not there.
-WHEN NOT MATCHED THEN
-    INSERT (id, segment, customer_sk, valid_from, valid_to, is_current, is_inferred)
+WHEN NOT MATCHED THEN INSERT (id, segment, customer_sk, valid_from, valid_to, is_current, is_inferred)
     VALUES (s.id, s.segment, s.customer_sk, s.valid_from, s.valid_to, s.is_current, s.is_inferred);

@@ -8,8 +8,7 @@
 MERGE INTO crm.customer_member AS t USING (
     WITH source_rows AS (
         -- Keys and times of the facts, in the types of the table.
-        SELECT CAST(f.customer_id AS INT) AS id, CAST(f.ordered_at AS TIMESTAMP) AS _scd_at
-        FROM sales.orders AS f
+        SELECT CAST(f.customer_id AS INT) AS id, CAST(f.ordered_at AS TIMESTAMP) AS _scd_at FROM sales.orders AS f
     ),
     versions AS (
         -- One per key, from its earliest fact on. A fact without a key or a time infers nothing.
@@ -18,7 +17,7 @@ MERGE INTO crm.customer_member AS t USING (
             id,
             CAST(NULL AS STRING) AS segment,
             MIN(_scd_at) AS _scd_at,
-            CAST(NULL AS TIMESTAMP) AS _scd_next
+            CAST(NULL AS TIMESTAMP) AS _scd_to
         FROM source_rows
         WHERE CASE
             WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
@@ -33,25 +32,20 @@ MERGE INTO crm.customer_member AS t USING (
         GROUP BY id
     )
     SELECT
-        id,
-        segment,
+        id, segment,
         SHA2(TO_JSON(ARRAY(CAST(id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS customer_sk,
-        _scd_at AS valid_from,
-        _scd_next AS valid_to,
-        _scd_next IS NULL AS is_current,
-        TRUE AS is_inferred
+        _scd_at AS valid_from, _scd_to AS valid_to, _scd_to IS NULL AS is_current, TRUE AS is_inferred
     FROM versions
     WHERE CASE
-        WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
-            THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_member: a time is not in the years 1 to 9999')
+        WHEN YEAR(_scd_at) NOT BETWEEN 1 AND 9999
+            THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_member: year not in 1-9999')
         ELSE TRUE
     END
 ) AS s
     ON t.id = s.id
 -- An earlier fact of an inferred member has arrived.
-WHEN MATCHED AND t.is_inferred AND s.valid_from < t.valid_from THEN
-    UPDATE SET customer_sk = s.customer_sk, valid_from = s.valid_from
+WHEN MATCHED AND t.is_inferred AND s.valid_from < t.valid_from THEN UPDATE SET
+    customer_sk = s.customer_sk, valid_from = s.valid_from
 -- A key that the table lacks.
-WHEN NOT MATCHED THEN
-    INSERT (id, segment, customer_sk, valid_from, valid_to, is_current, is_inferred)
+WHEN NOT MATCHED THEN INSERT (id, segment, customer_sk, valid_from, valid_to, is_current, is_inferred)
     VALUES (s.id, s.segment, s.customer_sk, s.valid_from, s.valid_to, s.is_current, s.is_inferred);

@@ -4,16 +4,14 @@
 -- Rows that change nothing: open no version.
 -- Deletes: end the version of their key.
 -- Inferred members: are completed by their first row.
--- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, a row has the key of the unknown member, rows
--- of one key and time differ, an earlier row arrives during the run, or settings of the session would change the
--- result.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, a row has the key of the unknown member, rows of one key
+-- and time differ, an earlier row arrives during the run, or the session's settings change the result.
 -- The same rows again: change nothing, except that a delete from before the change that completed an inferred member
 -- ends it.
 -- Generated from specs/customer_member.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
-
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_changes);
 
 MERGE INTO crm.customer_member AS t USING (
@@ -38,13 +36,13 @@ MERGE INTO crm.customer_member AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_member: run SET TIME ZONE \'UTC\' first')
             WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_member: id is NULL')
             WHEN id = -1 THEN RAISE_ERROR('[SCDGEN_RESERVED_KEY] crm.customer_member: a row has the reserved key')
-            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
-                THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_member: a time is not in the years 1 to 9999')
+            WHEN YEAR(_scd_at) NOT BETWEEN 1 AND 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_member: year not in 1-9999')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_member: changed_at is NULL')
             WHEN BOOL_OR(_scd_deleted) <> BOOL_AND(_scd_deleted)
                 OR MIN(_scd_state) FILTER (WHERE NOT _scd_deleted)
                     IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE NOT _scd_deleted)
-                THEN RAISE_ERROR('[SCDGEN_CONFLICT] crm.customer_member: two different rows of one key and time: '
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] crm.customer_member: two rows differ: '
                     || TO_JSON(STRUCT(id, _scd_at)))
             WHEN _scd_at >= _scd_batch_from THEN TRUE
             ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer_member: the source changed during the run')
@@ -53,9 +51,7 @@ MERGE INTO crm.customer_member AS t USING (
     stored AS (
         -- The versions that a change can affect. Delta skips files by _scd_batch_from, a constant.
         SELECT
-            t.id,
-            t.valid_from AS _scd_from,
-            t.valid_to AS _scd_until,
+            t.id, t.valid_from AS _scd_from, t.valid_to AS _scd_to,
             STRUCT(t.segment) AS _scd_state,
             t.is_inferred AS _scd_inferred
         FROM crm.customer_member AS t
@@ -65,28 +61,25 @@ MERGE INTO crm.customer_member AS t USING (
     events AS (
         -- The state of a key from a time on, NULL for none: a change (rank 1), or a start (2) or end (3) of a version.
         -- The start of an inferred member has rank 0, and is left out below: no change of the source has opened it.
-        SELECT id, _scd_at, _scd_state, NULL AS _scd_stored, 1 AS _scd_rank
-        FROM changes
+        SELECT id, _scd_at, _scd_state, NULL AS _scd_stored, 1 AS _scd_rank FROM changes
         UNION ALL
         SELECT v.id, e._scd_at, e._scd_state, e._scd_stored, e._scd_rank
         FROM stored AS v
             LATERAL VIEW STACK(2,
-                v._scd_from, v._scd_state, STRUCT(v._scd_state, v._scd_until), IF(v._scd_inferred, 0, 2),
-                v._scd_until, NULL, NULL, 3
+                v._scd_from, v._scd_state, STRUCT(v._scd_state, v._scd_to), IF(v._scd_inferred, 0, 2),
+                v._scd_to, NULL, NULL, 3
             ) e AS _scd_at, _scd_state, _scd_stored, _scd_rank
         WHERE e._scd_at IS NOT NULL
         DISTRIBUTE BY id -- of the whole UNION: one shuffle serves every step
     ),
     newest AS (
         -- Since when a key has an inferred member; NULL if it has none.
-        SELECT *, MAX(CASE WHEN _scd_rank = 0 THEN _scd_at END) OVER (PARTITION BY id) AS _scd_inferred
-        FROM events
+        SELECT *, MAX(CASE WHEN _scd_rank = 0 THEN _scd_at END) OVER (PARTITION BY id) AS _scd_inferred FROM events
     ),
     states AS (
         -- At one key and time a change takes precedence over what is stored.
         SELECT
-            id,
-            _scd_at,
+            id, _scd_at,
             MIN_BY(_scd_state, _scd_rank) AS _scd_state,
             MAX(_scd_stored) AS _scd_stored,
             MAX(_scd_inferred) AS _scd_inferred
@@ -106,10 +99,7 @@ MERGE INTO crm.customer_member AS t USING (
         -- That change completes the member: it holds from the start of the member on, if that is earlier.
         -- A delete before it has nothing to delete.
         SELECT
-            id,
-            _scd_state,
-            _scd_stored,
-            _scd_start AS _scd_at,
+            id, _scd_state, _scd_stored, _scd_start AS _scd_at,
             CASE WHEN _scd_at = _scd_first AND _scd_part = 0 THEN _scd_inferred END AS _scd_inferred
         FROM judged
             LATERAL VIEW POSEXPLODE(
@@ -128,35 +118,27 @@ MERGE INTO crm.customer_member AS t USING (
     ),
     versions AS (
         -- A version lasts until the next start or delete of its key, exclusive.
-        SELECT *, LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_at, NULL)) IGNORE NULLS OVER by_key AS _scd_until
+        SELECT *, LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_at, NULL)) IGNORE NULLS OVER by_key AS _scd_to
         FROM starts
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
     )
     -- What differs from what is stored.
     SELECT
-        id,
-        _scd_state.*,
+        id, _scd_state.*,
         SHA2(TO_JSON(ARRAY(CAST(id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS customer_sk,
-        _scd_at AS valid_from,
-        _scd_until AS valid_to,
-        _scd_until IS NULL AS is_current,
-        FALSE AS is_inferred,
+        _scd_at AS valid_from, _scd_to AS valid_to, _scd_to IS NULL AS is_current, FALSE AS is_inferred,
         CASE WHEN _scd_stored IS NULL THEN _scd_inferred ELSE _scd_at END AS _scd_from,
         _scd_opens OR _scd_inferred IS NOT NULL AS _scd_opens
     FROM versions
     WHERE _scd_inferred IS NOT NULL
-        OR _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_until) END
+        OR _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_to) END
 ) AS s
     -- A key and a start identify a version; an inferred member has its old start; the rest lets Delta skip files.
     ON t.id = s.id AND t.valid_from = s._scd_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
 -- No version starts here any more: the one before has the same values, or a delete has this time.
 WHEN MATCHED AND NOT s._scd_opens THEN DELETE
--- A stored version whose end or values change; both are written.
-WHEN MATCHED THEN
-    UPDATE SET
-        segment = s.segment, valid_to = s.valid_to, is_current = s.is_current, is_inferred = s.is_inferred,
-        customer_sk = s.customer_sk, valid_from = s.valid_from
--- A version that is not stored yet.
-WHEN NOT MATCHED THEN
-    INSERT (id, segment, customer_sk, valid_from, valid_to, is_current, is_inferred)
+WHEN MATCHED THEN UPDATE SET
+    segment = s.segment, valid_to = s.valid_to, is_current = s.is_current, is_inferred = s.is_inferred,
+    customer_sk = s.customer_sk, valid_from = s.valid_from
+WHEN NOT MATCHED THEN INSERT (id, segment, customer_sk, valid_from, valid_to, is_current, is_inferred)
     VALUES (s.id, s.segment, s.customer_sk, s.valid_from, s.valid_to, s.is_current, s.is_inferred);

@@ -11,13 +11,7 @@ WHERE t.is_current;
 -- Every version, and what the other versions of its key say.
 CREATE OR REPLACE VIEW crm.customer_segment_all AS
 SELECT
-    t.id,
-    t.name,
-    t.segment,
-    t.customer_sk,
-    t.valid_from,
-    t.valid_to,
-    t.is_current,
+    t.id, t.name, t.segment, t.customer_sk, t.valid_from, t.valid_to, t.is_current,
     FIRST_VALUE(t.segment) OVER by_key AS first_segment,
     (LAST_VALUE(_scd_previous_segment) IGNORE NULLS OVER by_key).segment AS previous_segment,
     LAST_VALUE(CASE WHEN t.valid_to IS NULL THEN t.segment END) OVER whole_key AS current_segment,

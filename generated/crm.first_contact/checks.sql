@@ -4,8 +4,7 @@
 
 WITH judged AS (
     -- Each row by itself.
-    SELECT *, t.customer_id IS NULL AS _scd_key_not_null
-    FROM crm.first_contact AS t
+    SELECT *, t.customer_id IS NULL AS _scd_key_not_null FROM crm.first_contact AS t
 ),
 neighbours AS (
     -- Each row, and whether it is the second where there should be one.

@@ -1,7 +1,7 @@
 -- crm.first_contact: How each customer first came to us.
 -- Keeps the first row of each key: new keys are inserted, a stored row never changes.
--- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, rows of one key, time and sequence differ, or
--- settings of the session would change the result.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key, time and sequence differ, or the
+-- session's settings change the result.
 -- Generated from specs/first_contact.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO crm.first_contact AS t USING (
@@ -21,9 +21,7 @@ MERGE INTO crm.first_contact AS t USING (
     changes AS (
         -- One row per key, time and sequence. A row that breaks a rule stops the statement.
         SELECT
-            customer_id,
-            _scd_at,
-            _scd_sequence_1,
+            customer_id, _scd_at, _scd_sequence_1,
             MIN(_scd_state) AS _scd_state,
             MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state) AS _scd_differs
         FROM (SELECT * FROM source_rows DISTRIBUTE BY customer_id) -- one shuffle serves every step
@@ -35,8 +33,8 @@ MERGE INTO crm.first_contact AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.first_contact: run SET TIME ZONE \'UTC\' first')
             WHEN COUNT(*) = 0 THEN FALSE -- never; an aggregate is tested only after the filters of the source
             WHEN customer_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.first_contact: customer_id is NULL')
-            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
-                THEN RAISE_ERROR('[SCDGEN_YEAR] crm.first_contact: a time is not in the years 1 to 9999')
+            WHEN YEAR(_scd_at) NOT BETWEEN 1 AND 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] crm.first_contact: year not in 1-9999')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.first_contact: contacted_at is NULL')
             ELSE TRUE
         END
@@ -47,7 +45,7 @@ MERGE INTO crm.first_contact AS t USING (
     GROUP BY customer_id
     HAVING CASE
         WHEN MIN_BY(_scd_differs, STRUCT(_scd_at, _scd_sequence_1))
-            THEN RAISE_ERROR('[SCDGEN_CONFLICT] crm.first_contact: two different rows of one key and time: '
+            THEN RAISE_ERROR('[SCDGEN_CONFLICT] crm.first_contact: two rows differ: '
                 || TO_JSON(STRUCT(customer_id, MIN(_scd_at) FILTER (WHERE _scd_differs) AS _scd_at)))
         ELSE TRUE
     END
@@ -55,6 +53,5 @@ MERGE INTO crm.first_contact AS t USING (
     -- A key identifies a row.
     ON t.customer_id = s.customer_id
 -- A new key.
-WHEN NOT MATCHED THEN
-    INSERT (customer_id, channel, campaign, contacted_at)
+WHEN NOT MATCHED THEN INSERT (customer_id, channel, campaign, contacted_at)
     VALUES (s.customer_id, s._scd_state.channel, s._scd_state.campaign, s._scd_state.contacted_at);

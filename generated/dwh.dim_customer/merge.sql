@@ -3,8 +3,8 @@
 -- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
 -- Rows that change nothing: open no version.
 -- Deletes: the source has none.
--- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, rows of one key, time and sequence differ, an
--- earlier row arrives during the run, or settings of the session would change the result.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key, time and sequence differ, an earlier
+-- row arrives during the run, or the session's settings change the result.
 -- The same rows again: change nothing, except that a late row sets its untracked columns again.
 -- Generated from specs/dim_design.yml. To change it, edit the spec and run `scdgen generate`.
 
@@ -13,7 +13,6 @@ DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
 
 -- The partitions of the batch's keys. Delta skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
-
 SET VARIABLE (_scd_batch_from, _scd_partitions_1) = (
     WITH source_query AS (
         SELECT c.region, c.customer_no, c.full_name, c.street, c.birth_date, c.changed_on, c.change_no
@@ -49,9 +48,7 @@ MERGE INTO dwh.dim_customer AS t USING (
     changes AS (
         -- One row per key and time, of those with the greatest change_no. A row that breaks a rule stops the statement.
         SELECT
-            region,
-            customer_no,
-            _scd_at,
+            region, customer_no, _scd_at,
             MIN(_scd_state) FILTER (WHERE _scd_nth = 1) AS _scd_state,
             MIN(_scd_rest) FILTER (WHERE _scd_nth = 1) AS _scd_rest
         FROM ranked
@@ -65,10 +62,10 @@ MERGE INTO dwh.dim_customer AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_NULL_KEY] dwh.dim_customer: region is NULL, or \'\' in a partition')
             WHEN customer_no IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] dwh.dim_customer: customer_no is NULL')
             WHEN BOOL_OR(
-                YEAR(LEAST(_scd_at, _scd_state.birth_date)) < 1
-                    OR YEAR(GREATEST(_scd_at, _scd_state.birth_date)) > 9999
+                YEAR(LEAST(_scd_at, _scd_state.birth_date)) NOT BETWEEN 1 AND 9999
+                    OR YEAR(GREATEST(_scd_at, _scd_state.birth_date)) NOT BETWEEN 1 AND 9999
             )
-                THEN RAISE_ERROR('[SCDGEN_YEAR] dwh.dim_customer: a time is not in the years 1 to 9999')
+                THEN RAISE_ERROR('[SCDGEN_YEAR] dwh.dim_customer: year not in 1-9999')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] dwh.dim_customer: changed_on is NULL')
             WHEN _scd_at >= DATE '9999-12-31'
                 THEN RAISE_ERROR('[SCDGEN_NULL_TIME] dwh.dim_customer: changed_on is not before the open end')
@@ -76,7 +73,7 @@ MERGE INTO dwh.dim_customer AS t USING (
                 IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_nth = 1)
                 OR MIN(_scd_rest) FILTER (WHERE _scd_nth = 1)
                     IS DISTINCT FROM MAX(_scd_rest) FILTER (WHERE _scd_nth = 1)
-                THEN RAISE_ERROR('[SCDGEN_CONFLICT] dwh.dim_customer: two different rows of one key and time: '
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] dwh.dim_customer: two rows differ: '
                     || TO_JSON(STRUCT(region, customer_no, _scd_at)))
             WHEN _scd_at - INTERVAL '1' DAY >= _scd_batch_from AND BOOL_AND(ARRAY_CONTAINS(_scd_partitions_1, region))
                 THEN TRUE
@@ -86,10 +83,8 @@ MERGE INTO dwh.dim_customer AS t USING (
     stored AS (
         -- The versions that a change can affect. Delta skips files by _scd_batch_from, a constant.
         SELECT
-            t.region,
-            t.customer_no,
-            t.start_date AS _scd_from,
-            NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY AS _scd_until,
+            t.region, t.customer_no, t.start_date AS _scd_from,
+            NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY AS _scd_to,
             STRUCT(t.address, t.birth_date) AS _scd_state,
             STRUCT(t.name) AS _scd_rest
         FROM dwh.dim_customer AS t
@@ -99,14 +94,13 @@ MERGE INTO dwh.dim_customer AS t USING (
     ),
     events AS (
         -- The state of a key from a time on, NULL for none: a change (rank 1), or a start (2) or end (3) of a version.
-        SELECT region, customer_no, _scd_at, _scd_state, _scd_rest, NULL AS _scd_stored, 1 AS _scd_rank
-        FROM changes
+        SELECT region, customer_no, _scd_at, _scd_state, _scd_rest, NULL AS _scd_stored, 1 AS _scd_rank FROM changes
         UNION ALL
         SELECT v.region, v.customer_no, e._scd_at, e._scd_state, e._scd_rest, e._scd_stored, e._scd_rank
         FROM stored AS v
             LATERAL VIEW STACK(2,
-                v._scd_from, v._scd_state, v._scd_rest, STRUCT(v._scd_state, v._scd_rest, v._scd_until), 2,
-                v._scd_until, NULL, NULL, NULL, 3
+                v._scd_from, v._scd_state, v._scd_rest, STRUCT(v._scd_state, v._scd_rest, v._scd_to), 2,
+                v._scd_to, NULL, NULL, NULL, 3
             ) e AS _scd_at, _scd_state, _scd_rest, _scd_stored, _scd_rank
         WHERE e._scd_at IS NOT NULL
         DISTRIBUTE BY region, customer_no -- of the whole UNION: one shuffle serves every step
@@ -114,9 +108,7 @@ MERGE INTO dwh.dim_customer AS t USING (
     states AS (
         -- At one key and time a change takes precedence over what is stored.
         SELECT
-            region,
-            customer_no,
-            _scd_at,
+            region, customer_no, _scd_at,
             MIN_BY(_scd_state, _scd_rank) AS _scd_state,
             MIN_BY(_scd_rest, _scd_rank) AS _scd_rest,
             MAX(_scd_stored) AS _scd_stored
@@ -140,31 +132,23 @@ MERGE INTO dwh.dim_customer AS t USING (
     versions AS (
         -- A version lasts until the next start or delete of its key, exclusive.
         SELECT
-            region,
-            customer_no,
-            _scd_at,
-            _scd_stored,
-            _scd_opens,
-            _scd_state,
+            region, customer_no, _scd_at, _scd_stored, _scd_opens, _scd_state,
             LAST_VALUE(_scd_rest) OVER (
                 PARTITION BY region, customer_no, _scd_run
                 ORDER BY _scd_at
                 ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
             ) AS _scd_rest,
-            LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_at, NULL)) IGNORE NULLS OVER by_key AS _scd_until
+            LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_at, NULL)) IGNORE NULLS OVER by_key AS _scd_to
         FROM runs
         WINDOW by_key AS (PARTITION BY region, customer_no ORDER BY _scd_at)
     )
     -- What differs from what is stored.
     SELECT
-        region,
-        customer_no,
-        _scd_state.*,
-        _scd_rest.*,
+        region, customer_no, _scd_state.*, _scd_rest.*,
         SHA2(TO_JSON(ARRAY(region, customer_no, CAST(_scd_at AS STRING))), 256) AS customer_sk,
         _scd_at AS start_date,
-        COALESCE(_scd_until - INTERVAL '1' DAY, DATE '9999-12-31') AS end_date,
-        CASE WHEN _scd_until IS NULL THEN 'Y' ELSE 'N' END AS current_flag,
+        COALESCE(_scd_to - INTERVAL '1' DAY, DATE '9999-12-31') AS end_date,
+        CASE WHEN _scd_to IS NULL THEN 'Y' ELSE 'N' END AS current_flag,
         SHA2(
             TO_JSON(
                 STRUCT(_scd_state.address, CAST(_scd_state.birth_date AS STRING) AS birth_date),
@@ -174,7 +158,7 @@ MERGE INTO dwh.dim_customer AS t USING (
         ) AS row_hash,
         _scd_opens
     FROM versions
-    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_rest, _scd_until) END
+    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_rest, _scd_to) END
 ) AS s
     -- A key and a start identify a version; the rest lets Delta skip files.
     ON t.region = s.region
@@ -184,15 +168,12 @@ MERGE INTO dwh.dim_customer AS t USING (
         AND ARRAY_CONTAINS(_scd_partitions_1, t.region)
 -- Redundant: the version before it now has the same values.
 WHEN MATCHED AND NOT s._scd_opens THEN DELETE
--- A stored version whose end or values change; both are written.
-WHEN MATCHED THEN
-    UPDATE SET
-        name = s.name, address = s.address, birth_date = s.birth_date, end_date = s.end_date,
-        current_flag = s.current_flag, row_hash = s.row_hash
--- A version that is not stored yet.
-WHEN NOT MATCHED THEN
-    INSERT (region, customer_no, name, address, birth_date, customer_sk, start_date, end_date, current_flag, row_hash)
-    VALUES (
-        s.region, s.customer_no, s.name, s.address, s.birth_date, s.customer_sk, s.start_date, s.end_date,
-        s.current_flag, s.row_hash
-    );
+WHEN MATCHED THEN UPDATE SET
+    name = s.name, address = s.address, birth_date = s.birth_date, end_date = s.end_date, current_flag = s.current_flag,
+    row_hash = s.row_hash
+WHEN NOT MATCHED THEN INSERT (
+    region, customer_no, name, address, birth_date, customer_sk, start_date, end_date, current_flag, row_hash
+) VALUES (
+    s.region, s.customer_no, s.name, s.address, s.birth_date, s.customer_sk, s.start_date, s.end_date, s.current_flag,
+    s.row_hash
+);

@@ -3,18 +3,15 @@
 -- Extracts: are loaded in the order of their times.
 -- Rows that change nothing: open no version.
 -- Missing keys: are closed.
--- Stops if: a key is NULL, rows of one key differ, the extract is empty, more than 20 % of the keys would be deleted, a
--- version begins or ends later than the extract, or settings of the session would change the result.
--- The same rows again: change nothing.
+-- Stops if: a key is NULL, rows of one key differ, the extract is empty, over 20 % of the keys would be deleted, a
+-- version begins or ends later than the extract, or the session's settings change the result.
 -- Generated from specs/airports.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
 -- Every row of the extract takes effect at this time.
 DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
-
 SET VARIABLE _scd_taken_at = COALESCE(
-    session.taken,
-    RAISE_ERROR('[SCDGEN_NULL_TIME] geo.airports: snapshot.taken_at is NULL')
+    session.taken, RAISE_ERROR('[SCDGEN_NULL_TIME] geo.airports: snapshot.taken_at is NULL')
 );
 
 MERGE INTO geo.airports AS t USING (
@@ -48,8 +45,7 @@ MERGE INTO geo.airports AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] geo.airports: run SET TIME ZONE \'UTC\' first')
             WHEN icao IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] geo.airports: icao is NULL')
             WHEN MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state)
-                THEN RAISE_ERROR('[SCDGEN_CONFLICT] geo.airports: two different rows of one key: '
-                    || TO_JSON(STRUCT(icao)))
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] geo.airports: two rows differ: ' || TO_JSON(STRUCT(icao)))
             ELSE TRUE
         END
         UNION ALL
@@ -63,8 +59,7 @@ MERGE INTO geo.airports AS t USING (
             t.icao,
             MAX_BY(
                 STRUCT(
-                    t.valid_from AS _scd_from,
-                    t.valid_to AS _scd_until,
+                    t.valid_from AS _scd_from, t.valid_to AS _scd_to,
                     STRUCT(
                         t.iata, t.name, t.city, t.subd, t.country, t.elevation, t.lat, t.lon, t.tz, t.lid
                     ) AS _scd_state
@@ -93,42 +88,33 @@ MERGE INTO geo.airports AS t USING (
             *,
             CASE
                 -- Missing: its version ends.
-                WHEN _scd_gone THEN IF(_scd_stored._scd_until IS NULL, ARRAY('close'), ARRAY())
+                WHEN _scd_gone THEN IF(_scd_stored._scd_to IS NULL, ARRAY('close'), ARRAY())
                 -- No version, or its last one ended before this extract.
                 WHEN _scd_stored IS NULL THEN ARRAY('open')
                 WHEN CASE
                     WHEN _scd_state IS NOT NULL
                         THEN STRUCT(
-                            _scd_state.iata,
-                            _scd_state.name,
-                            _scd_state.city,
-                            _scd_state.subd,
-                            _scd_state.country,
+                            _scd_state.iata, _scd_state.name, _scd_state.city, _scd_state.subd, _scd_state.country,
                             _scd_state.elevation,
                             ROUND(_scd_state.lat, 3) AS lat,
                             ROUND(_scd_state.lon, 3) AS lon,
-                            _scd_state.tz,
-                            _scd_state.lid
+                            _scd_state.tz, _scd_state.lid
                         )
                 END
                     IS NOT DISTINCT FROM CASE
                         WHEN _scd_stored._scd_state IS NOT NULL
                             THEN STRUCT(
-                                _scd_stored._scd_state.iata,
-                                _scd_stored._scd_state.name,
-                                _scd_stored._scd_state.city,
-                                _scd_stored._scd_state.subd,
-                                _scd_stored._scd_state.country,
+                                _scd_stored._scd_state.iata, _scd_stored._scd_state.name, _scd_stored._scd_state.city,
+                                _scd_stored._scd_state.subd, _scd_stored._scd_state.country,
                                 _scd_stored._scd_state.elevation,
                                 ROUND(_scd_stored._scd_state.lat, 3) AS lat,
                                 ROUND(_scd_stored._scd_state.lon, 3) AS lon,
-                                _scd_stored._scd_state.tz,
-                                _scd_stored._scd_state.lid
+                                _scd_stored._scd_state.tz, _scd_stored._scd_state.lid
                             )
                     END
-                    THEN IF(_scd_stored._scd_until IS NULL, ARRAY(), ARRAY('correct'))
+                    THEN IF(_scd_stored._scd_to IS NULL, ARRAY(), ARRAY('correct'))
                 -- Its last version ended at this time, and differs.
-                WHEN _scd_stored._scd_until IS NOT NULL THEN ARRAY('open')
+                WHEN _scd_stored._scd_to IS NOT NULL THEN ARRAY('open')
                 ELSE ARRAY('close', 'open')
             END AS _scd_actions
         FROM joined
@@ -143,38 +129,31 @@ MERGE INTO geo.airports AS t USING (
         -- A row per version. Closing one that is too new, or too many keys, stops the run.
         SELECT
             *,
-            CASE WHEN _scd_action = 'open' THEN _scd_taken_at ELSE _scd_stored._scd_from END AS _scd_start,
-            CASE WHEN _scd_action = 'close' THEN _scd_taken_at END AS _scd_next
+            CASE WHEN _scd_action = 'open' THEN _scd_taken_at ELSE _scd_stored._scd_from END AS _scd_from,
+            CASE WHEN _scd_action = 'close' THEN _scd_taken_at END AS _scd_to
         FROM counted
         CROSS JOIN (SELECT COUNT(*) AS _scd_current FROM geo.airports AS t WHERE t.valid_to IS NULL)
             LATERAL VIEW EXPLODE(_scd_actions) p AS _scd_action
         WHERE CASE
             WHEN _scd_action = 'close' AND _scd_taken_at <= _scd_stored._scd_from
-                THEN RAISE_ERROR(
-                    '[SCDGEN_TAKEN_AT] geo.airports: the snapshot is not newer than a version that it closes: '
-                        || TO_JSON(STRUCT(icao, _scd_stored._scd_from))
-                )
+                THEN RAISE_ERROR('[SCDGEN_TAKEN_AT] geo.airports: the snapshot must be newer than what it closes: '
+                    || TO_JSON(STRUCT(icao, _scd_stored._scd_from)))
             WHEN _scd_closing > 0.2 * _scd_current
-                THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] geo.airports: '
-                    || _scd_closing
-                    || IF(_scd_closing = 1, ' key deleted (', ' keys deleted (')
-                    || ROUND(100 * _scd_closing / _scd_current, 1)
-                    || ' %; limit 20 %)')
+                THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] geo.airports: ' || _scd_closing || ' of ' || _scd_current
+                    || ' keys deleted (limit 20 %)')
             ELSE TRUE
         END
     )
-    -- The columns of the table.
-    SELECT icao, _scd_state.*, _scd_start AS valid_from, _scd_next AS valid_to, _scd_next IS NULL AS is_current
+    SELECT icao, _scd_state.*, _scd_from AS valid_from, _scd_to AS valid_to, _scd_to IS NULL AS is_current
     FROM versions
 ) AS s
     -- A key and a start identify a version; the rest lets Delta skip files.
     ON t.icao = s.icao AND t.valid_from = s.valid_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_taken_at)
 -- A version that ends, or that is open again because its key is back: only its end is written.
 WHEN MATCHED THEN UPDATE SET valid_to = s.valid_to, is_current = s.is_current
--- A version that is not stored yet.
-WHEN NOT MATCHED THEN
-    INSERT (icao, iata, name, city, subd, country, elevation, lat, lon, tz, lid, valid_from, valid_to, is_current)
-    VALUES (
-        s.icao, s.iata, s.name, s.city, s.subd, s.country, s.elevation, s.lat, s.lon, s.tz, s.lid, s.valid_from,
-        s.valid_to, s.is_current
-    );
+WHEN NOT MATCHED THEN INSERT (
+    icao, iata, name, city, subd, country, elevation, lat, lon, tz, lid, valid_from, valid_to, is_current
+) VALUES (
+    s.icao, s.iata, s.name, s.city, s.subd, s.country, s.elevation, s.lat, s.lon, s.tz, s.lid, s.valid_from, s.valid_to,
+    s.is_current
+);

@@ -38,32 +38,23 @@ TBLPROPERTIES (
 -- The unknown member: an open version for facts without a member.
 MERGE INTO retail.dim_customer AS t USING (
     SELECT
-        customer_id,
-        name,
-        segment,
-        street,
-        city,
+        customer_id, name, segment, street, city,
         SHA2(TO_JSON(ARRAY(CAST(customer_id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS customer_sk,
-        _scd_at AS valid_from,
-        _scd_next AS valid_to,
-        _scd_next IS NULL AS is_current,
-        FALSE AS is_inferred
+        _scd_at AS valid_from, _scd_to AS valid_to, _scd_to IS NULL AS is_current, FALSE AS is_inferred
     FROM (
         SELECT
-            -1 AS customer_id,
-            'Unknown' AS name,
-            'Unknown' AS segment,
+            -1 AS customer_id, 'Unknown' AS name, 'Unknown' AS segment,
             CAST(NULL AS STRING) AS street,
             CAST(NULL AS STRING) AS city,
             TIMESTAMP '1900-01-01 00:00:00 UTC' AS _scd_at,
-            CAST(NULL AS TIMESTAMP) AS _scd_next
+            CAST(NULL AS TIMESTAMP) AS _scd_to
     )
 ) AS s
     ON t.customer_id = s.customer_id
 -- Only if it is not there.
-WHEN NOT MATCHED THEN
-    INSERT (customer_id, name, segment, street, city, customer_sk, valid_from, valid_to, is_current, is_inferred)
-    VALUES (
-        s.customer_id, s.name, s.segment, s.street, s.city, s.customer_sk, s.valid_from, s.valid_to, s.is_current,
-        s.is_inferred
-    );
+WHEN NOT MATCHED THEN INSERT (
+    customer_id, name, segment, street, city, customer_sk, valid_from, valid_to, is_current, is_inferred
+) VALUES (
+    s.customer_id, s.name, s.segment, s.street, s.city, s.customer_sk, s.valid_from, s.valid_to, s.is_current,
+    s.is_inferred
+);

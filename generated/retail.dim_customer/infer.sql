@@ -21,7 +21,7 @@ MERGE INTO retail.dim_customer AS t USING (
             CAST(NULL AS STRING) AS street,
             CAST(NULL AS STRING) AS city,
             MIN(_scd_at) AS _scd_at,
-            CAST(NULL AS TIMESTAMP) AS _scd_next
+            CAST(NULL AS TIMESTAMP) AS _scd_to
         FROM source_rows
         WHERE CASE
             WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
@@ -36,31 +36,24 @@ MERGE INTO retail.dim_customer AS t USING (
         GROUP BY customer_id
     )
     SELECT
-        customer_id,
-        name,
-        segment,
-        street,
-        city,
+        customer_id, name, segment, street, city,
         SHA2(TO_JSON(ARRAY(CAST(customer_id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS customer_sk,
-        _scd_at AS valid_from,
-        _scd_next AS valid_to,
-        _scd_next IS NULL AS is_current,
-        TRUE AS is_inferred
+        _scd_at AS valid_from, _scd_to AS valid_to, _scd_to IS NULL AS is_current, TRUE AS is_inferred
     FROM versions
     WHERE CASE
-        WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
-            THEN RAISE_ERROR('[SCDGEN_YEAR] retail.dim_customer: a time is not in the years 1 to 9999')
+        WHEN YEAR(_scd_at) NOT BETWEEN 1 AND 9999
+            THEN RAISE_ERROR('[SCDGEN_YEAR] retail.dim_customer: year not in 1-9999')
         ELSE TRUE
     END
 ) AS s
     ON t.customer_id = s.customer_id
 -- An earlier fact of an inferred member has arrived.
-WHEN MATCHED AND t.is_inferred AND s.valid_from < t.valid_from THEN
-    UPDATE SET customer_sk = s.customer_sk, valid_from = s.valid_from
+WHEN MATCHED AND t.is_inferred AND s.valid_from < t.valid_from THEN UPDATE SET
+    customer_sk = s.customer_sk, valid_from = s.valid_from
 -- A key that the table lacks.
-WHEN NOT MATCHED THEN
-    INSERT (customer_id, name, segment, street, city, customer_sk, valid_from, valid_to, is_current, is_inferred)
-    VALUES (
-        s.customer_id, s.name, s.segment, s.street, s.city, s.customer_sk, s.valid_from, s.valid_to, s.is_current,
-        s.is_inferred
-    );
+WHEN NOT MATCHED THEN INSERT (
+    customer_id, name, segment, street, city, customer_sk, valid_from, valid_to, is_current, is_inferred
+) VALUES (
+    s.customer_id, s.name, s.segment, s.street, s.city, s.customer_sk, s.valid_from, s.valid_to, s.is_current,
+    s.is_inferred
+);

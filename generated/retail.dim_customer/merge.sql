@@ -5,8 +5,7 @@
 -- Rows that change nothing: equal neighbours are one version.
 -- Deletes: a gap between two rows is a delete.
 -- Stops if: a version has no key, no start or no time between its start and its end, two versions of a table are valid
--- at a time and differ, or settings of the session would change the result.
--- The same rows again: change nothing.
+-- at a time and differ, or the session's settings change the result.
 -- Generated from specs/sales/dim_customer.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO retail.dim_customer AS t USING (
@@ -16,7 +15,7 @@ MERGE INTO retail.dim_customer AS t USING (
             *,
             CAST(customer_id AS INT) AS _scd_key_1,
             CAST(valid_from AS TIMESTAMP) AS _scd_from,
-            CAST(valid_to AS TIMESTAMP) AS _scd_until
+            CAST(valid_to AS TIMESTAMP) AS _scd_to
         FROM retail.customer
     ),
     address AS (
@@ -25,23 +24,21 @@ MERGE INTO retail.dim_customer AS t USING (
             *,
             CAST(customer_id AS INT) AS _scd_key_1,
             CAST(valid_from AS TIMESTAMP) AS _scd_from,
-            CAST(valid_to AS TIMESTAMP) AS _scd_until
+            CAST(valid_to AS TIMESTAMP) AS _scd_to
         FROM retail.customer_address
     ),
     periods AS (
         -- The key and the period of each of these versions.
-        SELECT 'customer' AS _scd_table, _scd_key_1 AS customer_id, _scd_from, _scd_until
-        FROM customer
+        SELECT 'customer' AS _scd_table, _scd_key_1 AS customer_id, _scd_from, _scd_to FROM customer
         UNION ALL
-        SELECT 'address' AS _scd_table, _scd_key_1 AS customer_id, _scd_from, _scd_until
-        FROM address
+        SELECT 'address' AS _scd_table, _scd_key_1 AS customer_id, _scd_from, _scd_to FROM address
     ),
     boundaries AS (
         -- Each start and each end of a version.
         -- A version that breaks a rule stops the statement, as does a session that would read values differently.
         SELECT customer_id, _scd_at
         FROM periods
-            LATERAL VIEW EXPLODE(ARRAY(_scd_from, _scd_until)) b AS _scd_at
+            LATERAL VIEW EXPLODE(ARRAY(_scd_from, _scd_to)) b AS _scd_at
         WHERE CASE
             WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
                 THEN RAISE_ERROR('[SCDGEN_SETTINGS] retail.dim_customer: needs ANSI mode and TIMESTAMP_LTZ')
@@ -49,14 +46,14 @@ MERGE INTO retail.dim_customer AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] retail.dim_customer: run SET TIME ZONE \'UTC\' first')
             WHEN customer_id IS NULL
                 THEN RAISE_ERROR('[SCDGEN_NULL_KEY] retail.dim_customer: a joined version has no key: '
-                    || TO_JSON(STRUCT(customer_id, _scd_table, _scd_from, _scd_until)))
+                    || TO_JSON(STRUCT(customer_id, _scd_table, _scd_from, _scd_to)))
             WHEN _scd_from IS NULL
                 THEN RAISE_ERROR('[SCDGEN_NULL_TIME] retail.dim_customer: a joined version has no start: '
-                    || TO_JSON(STRUCT(customer_id, _scd_table, _scd_from, _scd_until)))
-            WHEN _scd_until <= _scd_from
+                    || TO_JSON(STRUCT(customer_id, _scd_table, _scd_from, _scd_to)))
+            WHEN _scd_to <= _scd_from
                 THEN RAISE_ERROR(
                     '[SCDGEN_END_BEFORE_START] retail.dim_customer: a joined version does not end after its start: '
-                        || TO_JSON(STRUCT(customer_id, _scd_table, _scd_from, _scd_until))
+                        || TO_JSON(STRUCT(customer_id, _scd_table, _scd_from, _scd_to))
                 )
             ELSE _scd_at IS NOT NULL
         END
@@ -64,7 +61,7 @@ MERGE INTO retail.dim_customer AS t USING (
     ),
     spans AS (
         -- From each boundary of a key to the next: no version of any table starts or ends in between.
-        SELECT customer_id, _scd_at, LEAD(_scd_at) OVER (PARTITION BY customer_id ORDER BY _scd_at) AS _scd_until
+        SELECT customer_id, _scd_at, LEAD(_scd_at) OVER (PARTITION BY customer_id ORDER BY _scd_at) AS _scd_to
         FROM boundaries
         GROUP BY customer_id, _scd_at
     ),
@@ -79,22 +76,20 @@ MERGE INTO retail.dim_customer AS t USING (
                 CAST(address.street AS STRING) AS street,
                 CAST(address.city AS STRING) AS city
             ) AS _scd_state,
-            spans._scd_at,
-            spans._scd_until,
-            customer._scd_from IS NOT NULL AS _scd_exists
+            spans._scd_at, spans._scd_to, customer._scd_from IS NOT NULL AS _scd_exists
         FROM spans
         LEFT JOIN customer
             ON spans.customer_id = customer._scd_key_1
                 AND spans._scd_at >= customer._scd_from
-                AND (customer._scd_until IS NULL OR spans._scd_at < customer._scd_until)
+                AND (customer._scd_to IS NULL OR spans._scd_at < customer._scd_to)
         LEFT JOIN address
             ON spans.customer_id = address._scd_key_1
                 AND spans._scd_at >= address._scd_from
-                AND (address._scd_until IS NULL OR spans._scd_at < address._scd_until)
+                AND (address._scd_to IS NULL OR spans._scd_at < address._scd_to)
     ),
     given AS (
         -- One row per key and start: copies of a row count once. A row that breaks a rule stops the statement.
-        SELECT customer_id, _scd_at, MIN(_scd_until) AS _scd_until, MIN(_scd_state) AS _scd_state
+        SELECT customer_id, _scd_at, MIN(_scd_to) AS _scd_to, MIN(_scd_state) AS _scd_state
         FROM source_rows
         GROUP BY customer_id, _scd_at, _scd_exists
         HAVING CASE
@@ -102,14 +97,14 @@ MERGE INTO retail.dim_customer AS t USING (
             WHEN customer_id = -1
                 THEN RAISE_ERROR('[SCDGEN_RESERVED_KEY] retail.dim_customer: a row has the reserved key')
             WHEN MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state)
-                THEN RAISE_ERROR('[SCDGEN_CONFLICT] retail.dim_customer: two different rows of one key and time: '
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] retail.dim_customer: two rows differ: '
                     || TO_JSON(STRUCT(customer_id, _scd_at)))
             ELSE TRUE
         END
     ),
     neighbours AS (
         -- Each row with the one before it.
-        SELECT *, LAG(STRUCT(_scd_state, _scd_until)) OVER by_key AS _scd_before
+        SELECT *, LAG(STRUCT(_scd_state, _scd_to)) OVER by_key AS _scd_before
         FROM given
         WINDOW by_key AS (PARTITION BY customer_id ORDER BY _scd_at)
     ),
@@ -117,9 +112,8 @@ MERGE INTO retail.dim_customer AS t USING (
         -- Numbers the versions: a row that has the values of the one before it, and starts where it ends, begins none.
         SELECT
             *,
-            COUNT_IF(
-                _scd_state IS DISTINCT FROM _scd_before._scd_state OR _scd_at IS DISTINCT FROM _scd_before._scd_until
-            ) OVER (PARTITION BY customer_id ORDER BY _scd_at) AS _scd_run
+            COUNT_IF(_scd_state IS DISTINCT FROM _scd_before._scd_state OR _scd_at IS DISTINCT FROM _scd_before._scd_to)
+                OVER (PARTITION BY customer_id ORDER BY _scd_at) AS _scd_run
         FROM neighbours
     ),
     versions AS (
@@ -128,52 +122,43 @@ MERGE INTO retail.dim_customer AS t USING (
             customer_id,
             MIN_BY(_scd_state, _scd_at) AS _scd_state,
             MIN(_scd_at) AS _scd_at,
-            MAX_BY(_scd_until, _scd_at) AS _scd_until
+            MAX_BY(_scd_to, _scd_at) AS _scd_to
         FROM runs
         GROUP BY customer_id, _scd_run
     ),
     stored AS (
         -- The stored versions of the keys of the first table.
         SELECT
-            t.customer_id,
-            t.valid_from AS _scd_at,
+            t.customer_id, t.valid_from AS _scd_at,
             STRUCT(
                 STRUCT(t.name, t.segment, t.street, t.city) AS _scd_state,
                 COALESCE(t.is_inferred, FALSE) AS _scd_inferred,
-                t.valid_to AS _scd_until
+                t.valid_to AS _scd_to
             ) AS _scd_stored
         FROM retail.dim_customer AS t
         LEFT SEMI JOIN customer AS g ON t.customer_id = g._scd_key_1
     )
     -- What differs from what is stored.
     SELECT
-        customer_id,
-        _scd_state.*,
+        customer_id, _scd_state.*,
         SHA2(TO_JSON(ARRAY(CAST(customer_id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS customer_sk,
-        _scd_at AS valid_from,
-        _scd_until AS valid_to,
-        _scd_until IS NULL AS is_current,
-        FALSE AS is_inferred,
+        _scd_at AS valid_from, _scd_to AS valid_to, _scd_to IS NULL AS is_current, FALSE AS is_inferred,
         _scd_state IS NOT NULL AS _scd_opens
     FROM versions
     FULL OUTER JOIN stored USING (customer_id, _scd_at)
-    WHERE _scd_stored IS DISTINCT FROM CASE
-        WHEN _scd_state IS NOT NULL THEN STRUCT(_scd_state, FALSE AS _scd_inferred, _scd_until)
-    END
+    WHERE _scd_stored
+        IS DISTINCT FROM CASE WHEN _scd_state IS NOT NULL THEN STRUCT(_scd_state, FALSE AS _scd_inferred, _scd_to) END
 ) AS s
     -- A key and a start identify a version.
     ON t.customer_id = s.customer_id AND t.valid_from = s.valid_from
 -- The source has no version with this start.
 WHEN MATCHED AND NOT s._scd_opens THEN DELETE
--- A stored version whose end or values change; both are written.
-WHEN MATCHED THEN
-    UPDATE SET
-        name = s.name, segment = s.segment, street = s.street, city = s.city, valid_to = s.valid_to,
-        is_current = s.is_current, is_inferred = s.is_inferred
--- A version that is not stored yet.
-WHEN NOT MATCHED THEN
-    INSERT (customer_id, name, segment, street, city, customer_sk, valid_from, valid_to, is_current, is_inferred)
-    VALUES (
-        s.customer_id, s.name, s.segment, s.street, s.city, s.customer_sk, s.valid_from, s.valid_to, s.is_current,
-        s.is_inferred
-    );
+WHEN MATCHED THEN UPDATE SET
+    name = s.name, segment = s.segment, street = s.street, city = s.city, valid_to = s.valid_to,
+    is_current = s.is_current, is_inferred = s.is_inferred
+WHEN NOT MATCHED THEN INSERT (
+    customer_id, name, segment, street, city, customer_sk, valid_from, valid_to, is_current, is_inferred
+) VALUES (
+    s.customer_id, s.name, s.segment, s.street, s.city, s.customer_sk, s.valid_from, s.valid_to, s.is_current,
+    s.is_inferred
+);

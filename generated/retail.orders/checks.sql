@@ -4,13 +4,11 @@
 
 WITH judged AS (
     -- Each row by itself.
-    SELECT *, t.order_id IS NULL AS _scd_key_not_null
-    FROM retail.orders AS t
+    SELECT *, t.order_id IS NULL AS _scd_key_not_null FROM retail.orders AS t
 ),
 neighbours AS (
     -- Each row, and whether it is the second where there should be one.
-    SELECT *, ROW_NUMBER() OVER (PARTITION BY t.order_id ORDER BY t.order_id) = 2 AS _scd_unique_key
-    FROM judged AS t
+    SELECT *, ROW_NUMBER() OVER (PARTITION BY t.order_id ORDER BY t.order_id) = 2 AS _scd_unique_key FROM judged AS t
 )
 SELECT p.check_name, COUNT(*) AS broken_rows, MIN(TO_JSON(STRUCT(t.order_id))) AS sample
 FROM neighbours AS t

@@ -5,27 +5,21 @@
 -- Versions that begin after the extract: are withdrawn if their key is missing or has another time.
 -- Rows that change nothing: open no version.
 -- Missing keys: are closed.
--- Stops if: a key is NULL, a time is not in the years 1 to 9999, rows of one key differ, the extract is empty, more
--- than 20 % of the keys would be deleted, a version to close is not older than the extract, or settings of the session
--- would change the result.
--- The same rows again: change nothing.
+-- Stops if: a key is NULL, a year is not in 1 to 9999, rows of one key differ, the extract is empty, over 20 % of the
+-- keys would be deleted, a version to close is not older than the extract, or the session's settings change the result.
 -- Generated from specs/price_list.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
 -- When the extract was taken.
 DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
-
 SET VARIABLE _scd_taken_at = COALESCE(
-    session.taken,
-    RAISE_ERROR('[SCDGEN_NULL_TIME] shop.price_list: snapshot.taken_at is NULL')
+    session.taken, RAISE_ERROR('[SCDGEN_NULL_TIME] shop.price_list: snapshot.taken_at is NULL')
 );
 
 -- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
-
 SET VARIABLE _scd_batch_from = (
-    SELECT LEAST(MIN(CAST(valid_from AS TIMESTAMP)), _scd_taken_at)
-    FROM shop.price_list_extract
+    SELECT LEAST(MIN(CAST(valid_from AS TIMESTAMP)), _scd_taken_at) FROM shop.price_list_extract
 );
 
 MERGE INTO shop.price_list AS t USING (
@@ -48,12 +42,11 @@ MERGE INTO shop.price_list AS t USING (
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] shop.price_list: run SET TIME ZONE \'UTC\' first')
             WHEN product_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] shop.price_list: product_id is NULL')
-            WHEN BOOL_OR(YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999)
-                THEN RAISE_ERROR('[SCDGEN_YEAR] shop.price_list: a time is not in the years 1 to 9999')
+            WHEN BOOL_OR(YEAR(_scd_at) NOT BETWEEN 1 AND 9999)
+                THEN RAISE_ERROR('[SCDGEN_YEAR] shop.price_list: year not in 1-9999')
             WHEN BOOL_OR(_scd_at IS NULL) THEN RAISE_ERROR('[SCDGEN_NULL_TIME] shop.price_list: valid_from is NULL')
             WHEN MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state) OR MIN(_scd_at) IS DISTINCT FROM MAX(_scd_at)
-                THEN RAISE_ERROR('[SCDGEN_CONFLICT] shop.price_list: two different rows of one key: '
-                    || TO_JSON(STRUCT(product_id)))
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] shop.price_list: two rows differ: ' || TO_JSON(STRUCT(product_id)))
             WHEN BOOL_AND(_scd_at >= _scd_batch_from) THEN TRUE
             ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] shop.price_list: the source changed during the run')
         END
@@ -68,7 +61,7 @@ MERGE INTO shop.price_list AS t USING (
             t.product_id,
             STRUCT(
                 t.valid_from AS _scd_from,
-                NULLIF(t.valid_to, LAG(t.valid_from) OVER newest_first) AS _scd_until,
+                NULLIF(t.valid_to, LAG(t.valid_from) OVER newest_first) AS _scd_to,
                 STRUCT(t.price, t.currency) AS _scd_state
             ) AS _scd_version,
             CASE WHEN t.valid_from > _scd_taken_at AND t.valid_to IS NULL THEN t.valid_from END AS _scd_announced
@@ -107,21 +100,20 @@ MERGE INTO shop.price_list AS t USING (
             *,
             CASE
                 -- Missing: its version ends.
-                WHEN _scd_gone
-                    THEN IF(_scd_stored IS NOT NULL AND _scd_stored._scd_until IS NULL, ARRAY('close'), ARRAY())
+                WHEN _scd_gone THEN IF(_scd_stored IS NOT NULL AND _scd_stored._scd_to IS NULL, ARRAY('close'), ARRAY())
                 -- No version, or its last one ended before this row.
-                WHEN _scd_stored IS NULL OR _scd_stored._scd_until < _scd_at THEN ARRAY('open')
+                WHEN _scd_stored IS NULL OR _scd_stored._scd_to < _scd_at THEN ARRAY('open')
                 WHEN _scd_state IS NOT DISTINCT FROM _scd_stored._scd_state
-                    THEN IF(_scd_stored._scd_until IS NOT NULL OR _scd_withdrawn IS NOT NULL, ARRAY('correct'), ARRAY())
+                    THEN IF(_scd_stored._scd_to IS NOT NULL OR _scd_withdrawn IS NOT NULL, ARRAY('correct'), ARRAY())
                 -- Its last version ended at this time or later, and differs.
-                WHEN _scd_stored._scd_until IS NOT NULL THEN ARRAY('open')
+                WHEN _scd_stored._scd_to IS NOT NULL THEN ARRAY('open')
                 WHEN _scd_at < _scd_stored._scd_from
                     THEN RAISE_ERROR('[SCDGEN_LATE] shop.price_list: a late row: '
                         || TO_JSON(STRUCT(product_id, _scd_at)))
                 WHEN _scd_at > _scd_stored._scd_from THEN ARRAY('close', 'open')
                 -- The row has the start of the open version, and replaces its values.
                 -- Equal to the one before, it is folded into that.
-                WHEN _scd_prior._scd_until IS NULL AND _scd_state IS NOT DISTINCT FROM _scd_prior._scd_state
+                WHEN _scd_prior._scd_to IS NULL AND _scd_state IS NOT DISTINCT FROM _scd_prior._scd_state
                     THEN ARRAY('extend', 'fold')
                 ELSE ARRAY('correct')
             END AS _scd_actions
@@ -138,12 +130,12 @@ MERGE INTO shop.price_list AS t USING (
         SELECT
             *,
             CASE
-                WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_stored._scd_until)
+                WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_stored._scd_to)
                 WHEN _scd_action = 'withdraw' THEN _scd_withdrawn
                 WHEN _scd_action = 'extend' THEN _scd_prior._scd_from
                 ELSE _scd_stored._scd_from
-            END AS _scd_start,
-            CASE WHEN _scd_action = 'close' THEN _scd_at END AS _scd_next
+            END AS _scd_from,
+            CASE WHEN _scd_action = 'close' THEN _scd_at END AS _scd_to
         FROM counted
         CROSS JOIN (SELECT COUNT(*) AS _scd_current FROM shop.price_list AS t WHERE t.valid_to IS NULL)
             LATERAL VIEW EXPLODE(
@@ -151,23 +143,17 @@ MERGE INTO shop.price_list AS t USING (
             ) p AS _scd_action
         WHERE CASE
             WHEN _scd_action = 'close' AND _scd_at <= _scd_stored._scd_from
-                THEN RAISE_ERROR(
-                    '[SCDGEN_TAKEN_AT] shop.price_list: the snapshot is not newer than a version that it closes: '
-                        || TO_JSON(STRUCT(product_id, _scd_stored._scd_from))
-                )
+                THEN RAISE_ERROR('[SCDGEN_TAKEN_AT] shop.price_list: the snapshot must be newer than what it closes: '
+                    || TO_JSON(STRUCT(product_id, _scd_stored._scd_from)))
             WHEN _scd_closing > 0.2 * _scd_current
-                THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] shop.price_list: '
-                    || _scd_closing
-                    || IF(_scd_closing = 1, ' key deleted (', ' keys deleted (')
-                    || ROUND(100 * _scd_closing / _scd_current, 1)
-                    || ' %; limit 20 %)')
+                THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] shop.price_list: ' || _scd_closing || ' of ' || _scd_current
+                    || ' keys deleted (limit 20 %)')
             ELSE TRUE
         END
     )
-    -- The columns of the table.
     SELECT
-        _scd_action, product_id, _scd_state.*, _scd_start AS valid_from, _scd_next AS valid_to,
-        _scd_next IS NULL AS is_current
+        _scd_action, product_id, _scd_state.*, _scd_from AS valid_from, _scd_to AS valid_to,
+        _scd_to IS NULL AS is_current
     FROM versions
 ) AS s
     -- A key and a start identify a version; the rest lets Delta skip files.
@@ -180,7 +166,5 @@ WHEN MATCHED AND s._scd_action IN ('fold', 'withdraw') THEN DELETE
 WHEN MATCHED AND s._scd_action = 'close' THEN UPDATE SET valid_to = s.valid_to, is_current = s.is_current
 -- A version whose values are corrected, or that is open again: its key is back, or the one after it is redundant.
 WHEN MATCHED THEN UPDATE SET price = s.price, currency = s.currency, valid_to = s.valid_to, is_current = s.is_current
--- A version that is not stored yet.
-WHEN NOT MATCHED THEN
-    INSERT (product_id, price, currency, valid_from, valid_to, is_current)
+WHEN NOT MATCHED THEN INSERT (product_id, price, currency, valid_from, valid_to, is_current)
     VALUES (s.product_id, s.price, s.currency, s.valid_from, s.valid_to, s.is_current);

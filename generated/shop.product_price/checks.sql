@@ -4,8 +4,7 @@
 
 WITH judged AS (
     -- Each row by itself.
-    SELECT *, t.product_id IS NULL AS _scd_key_not_null
-    FROM shop.product_price AS t
+    SELECT *, t.product_id IS NULL AS _scd_key_not_null FROM shop.product_price AS t
 ),
 neighbours AS (
     -- Each row, and whether it is the second where there should be one.

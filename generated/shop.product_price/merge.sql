@@ -2,8 +2,8 @@
 -- Keeps one row per key, with the values of its newest change.
 -- Deletes: remove the row of their key.
 -- Rows from before a delete that come in a later batch: bring the key back.
--- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, rows of one key, time and sequence differ, or
--- settings of the session would change the result.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key, time and sequence differ, or the
+-- session's settings change the result.
 -- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO shop.product_price AS t USING (
@@ -20,9 +20,7 @@ MERGE INTO shop.product_price AS t USING (
     changes AS (
         -- One row per key, time and sequence. A row that breaks a rule stops the statement.
         SELECT
-            product_id,
-            _scd_at,
-            _scd_sequence_1,
+            product_id, _scd_at, _scd_sequence_1,
             MIN(_scd_state) FILTER (WHERE NOT _scd_deleted) AS _scd_state,
             BOOL_OR(_scd_deleted) <> BOOL_AND(_scd_deleted)
                 OR MIN(_scd_state) FILTER (WHERE NOT _scd_deleted)
@@ -37,8 +35,8 @@ MERGE INTO shop.product_price AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] shop.product_price: run SET TIME ZONE \'UTC\' first')
             WHEN COUNT(*) = 0 THEN FALSE -- never; an aggregate is tested only after the filters of the source
             WHEN product_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] shop.product_price: product_id is NULL')
-            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
-                THEN RAISE_ERROR('[SCDGEN_YEAR] shop.product_price: a time is not in the years 1 to 9999')
+            WHEN YEAR(_scd_at) NOT BETWEEN 1 AND 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] shop.product_price: year not in 1-9999')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] shop.product_price: changed_at is NULL')
             ELSE TRUE
         END
@@ -49,7 +47,7 @@ MERGE INTO shop.product_price AS t USING (
     GROUP BY product_id
     HAVING CASE
         WHEN MAX_BY(_scd_differs, STRUCT(_scd_at, _scd_sequence_1))
-            THEN RAISE_ERROR('[SCDGEN_CONFLICT] shop.product_price: two different rows of one key and time: '
+            THEN RAISE_ERROR('[SCDGEN_CONFLICT] shop.product_price: two rows differ: '
                 || TO_JSON(STRUCT(product_id, MAX(_scd_at) FILTER (WHERE _scd_differs) AS _scd_at)))
         ELSE TRUE
     END
@@ -67,6 +65,5 @@ WHEN MATCHED
     THEN
     UPDATE SET name = s._scd_state.name, price = s._scd_state.price, updated_at = s._scd_at
 -- A new key.
-WHEN NOT MATCHED AND s._scd_state IS NOT NULL THEN
-    INSERT (product_id, name, price, updated_at)
+WHEN NOT MATCHED AND s._scd_state IS NOT NULL THEN INSERT (product_id, name, price, updated_at)
     VALUES (s.product_id, s._scd_state.name, s._scd_state.price, s._scd_at);

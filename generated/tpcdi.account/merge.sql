@@ -3,15 +3,13 @@
 -- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
 -- Rows that change nothing: are versions: each change is one.
 -- Deletes: the source has none.
--- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, a row sets a column that the spec does not
--- have, rows of one key, time and sequence differ, an earlier row arrives during the run, or settings of the session
--- would change the result.
--- The same rows again: change nothing.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, a row sets a column that the spec does not have, rows of
+-- one key, time and sequence differ, an earlier row arrives during the run, or the session's settings change the
+-- result.
 -- Generated from specs/tpcdi/account.yml, feed actions. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
 DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
-
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(day AS DATE)) FROM tpcdi_raw.account_actions);
 
 MERGE INTO tpcdi.account AS t USING (
@@ -40,8 +38,7 @@ MERGE INTO tpcdi.account AS t USING (
     changes AS (
         -- One row per key and time, of those with the greatest at. A row that breaks a rule stops the statement.
         SELECT
-            account_id,
-            _scd_at,
+            account_id, _scd_at,
             MIN_BY(
                 _scd_state,
                 STRUCT(
@@ -95,8 +92,8 @@ MERGE INTO tpcdi.account AS t USING (
                 THEN RAISE_ERROR(
                     '[SCDGEN_UNKNOWN_COLUMN] tpcdi.account: source.sets names a column that the spec does not have'
                 )
-            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
-                THEN RAISE_ERROR('[SCDGEN_YEAR] tpcdi.account: a time is not in the years 1 to 9999')
+            WHEN YEAR(_scd_at) NOT BETWEEN 1 AND 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] tpcdi.account: year not in 1-9999')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.account: day is NULL')
             WHEN _scd_at >= DATE '9999-12-31'
                 THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.account: day is not before the open end')
@@ -124,7 +121,7 @@ MERGE INTO tpcdi.account AS t USING (
                         IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
                     )
                 ) FILTER (WHERE _scd_nth = 1)
-                THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.account: two different rows of one key and time: '
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.account: two rows differ: '
                     || TO_JSON(STRUCT(account_id, _scd_at)))
             WHEN _scd_at >= _scd_batch_from THEN TRUE
             ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] tpcdi.account: the source changed during the run')
@@ -133,9 +130,8 @@ MERGE INTO tpcdi.account AS t USING (
     stored AS (
         -- The versions that a change can affect. Delta skips files by _scd_batch_from, a constant.
         SELECT
-            t.account_id,
-            t.effective_date AS _scd_from,
-            NULLIF(t.end_date, DATE '9999-12-31') AS _scd_until,
+            t.account_id, t.effective_date AS _scd_from,
+            NULLIF(t.end_date, DATE '9999-12-31') AS _scd_to,
             STRUCT(t.broker_id, t.customer_id, t.status, t.account_desc, t.tax_status) AS _scd_state,
             STRUCT(t.batch_id) AS _scd_rest
         FROM tpcdi.account AS t
@@ -144,14 +140,13 @@ MERGE INTO tpcdi.account AS t USING (
     ),
     events AS (
         -- The state of a key from a time on, NULL for none: a change (rank 1), or a start (2) or end (3) of a version.
-        SELECT account_id, _scd_at, _scd_state, _scd_rest, _scd_sets, NULL AS _scd_stored, 1 AS _scd_rank
-        FROM changes
+        SELECT account_id, _scd_at, _scd_state, _scd_rest, _scd_sets, NULL AS _scd_stored, 1 AS _scd_rank FROM changes
         UNION ALL
         SELECT v.account_id, e._scd_at, e._scd_state, e._scd_rest, NULL, e._scd_stored, e._scd_rank
         FROM stored AS v
             LATERAL VIEW STACK(2,
-                v._scd_from, v._scd_state, v._scd_rest, STRUCT(v._scd_state, v._scd_rest, v._scd_until), 2,
-                v._scd_until, NULL, NULL, NULL, 3
+                v._scd_from, v._scd_state, v._scd_rest, STRUCT(v._scd_state, v._scd_rest, v._scd_to), 2,
+                v._scd_to, NULL, NULL, NULL, 3
             ) e AS _scd_at, _scd_state, _scd_rest, _scd_stored, _scd_rank
         WHERE e._scd_at IS NOT NULL
         DISTRIBUTE BY account_id -- of the whole UNION: one shuffle serves every step
@@ -159,8 +154,7 @@ MERGE INTO tpcdi.account AS t USING (
     states AS (
         -- At one key and time a change takes precedence over what is stored.
         SELECT
-            account_id,
-            _scd_at,
+            account_id, _scd_at,
             MIN_BY(_scd_state, _scd_rank) AS _scd_state,
             MIN_BY(_scd_rest, _scd_rank) AS _scd_rest,
             MIN_BY(_scd_sets, _scd_rank) AS _scd_sets,
@@ -170,15 +164,12 @@ MERGE INTO tpcdi.account AS t USING (
     ),
     lives AS (
         -- Numbers the lives of a key: one ends where the key has no state.
-        SELECT *, COUNT_IF(_scd_state IS NULL) OVER (PARTITION BY account_id ORDER BY _scd_at) AS _scd_life
-        FROM states
+        SELECT *, COUNT_IF(_scd_state IS NULL) OVER (PARTITION BY account_id ORDER BY _scd_at) AS _scd_life FROM states
     ),
     given AS (
         -- A column that a change does not set keeps its value.
         SELECT
-            account_id,
-            _scd_at,
-            _scd_stored,
+            account_id, _scd_at, _scd_stored,
             CASE
                 WHEN _scd_state IS NOT NULL
                     THEN STRUCT(
@@ -244,40 +235,30 @@ MERGE INTO tpcdi.account AS t USING (
     ),
     starts AS (
         -- Each event that is not a delete opens a version.
-        SELECT *, _scd_state IS NOT NULL AS _scd_opens
-        FROM given
+        SELECT *, _scd_state IS NOT NULL AS _scd_opens FROM given
     ),
     versions AS (
         -- A version lasts until the next start or delete of its key, exclusive.
-        SELECT *, LEAD(_scd_at) OVER by_key AS _scd_until
+        SELECT *, LEAD(_scd_at) OVER by_key AS _scd_to
         FROM starts
         WINDOW by_key AS (PARTITION BY account_id ORDER BY _scd_at)
     )
     -- What differs from what is stored.
     SELECT
-        account_id,
-        _scd_state.*,
-        _scd_rest.*,
-        _scd_at AS effective_date,
-        COALESCE(_scd_until, DATE '9999-12-31') AS end_date,
-        _scd_until IS NULL AS is_current
+        account_id, _scd_state.*, _scd_rest.*, _scd_at AS effective_date,
+        COALESCE(_scd_to, DATE '9999-12-31') AS end_date,
+        _scd_to IS NULL AS is_current
     FROM versions
-    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_rest, _scd_until) END
+    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_rest, _scd_to) END
 ) AS s
     -- A key and a start identify a version; the rest lets Delta skip files.
     ON t.account_id = s.account_id AND t.effective_date = s.effective_date AND t.end_date >= _scd_batch_from
--- A stored version whose end or values change; both are written.
-WHEN MATCHED THEN
-    UPDATE SET
-        broker_id = s.broker_id, customer_id = s.customer_id, status = s.status, account_desc = s.account_desc,
-        tax_status = s.tax_status, batch_id = s.batch_id, end_date = s.end_date, is_current = s.is_current
--- A version that is not stored yet.
-WHEN NOT MATCHED THEN
-    INSERT (
-        account_id, broker_id, customer_id, status, account_desc, tax_status, batch_id, effective_date, end_date,
-        is_current
-    )
-    VALUES (
-        s.account_id, s.broker_id, s.customer_id, s.status, s.account_desc, s.tax_status, s.batch_id, s.effective_date,
-        s.end_date, s.is_current
-    );
+WHEN MATCHED THEN UPDATE SET
+    broker_id = s.broker_id, customer_id = s.customer_id, status = s.status, account_desc = s.account_desc,
+    tax_status = s.tax_status, batch_id = s.batch_id, end_date = s.end_date, is_current = s.is_current
+WHEN NOT MATCHED THEN INSERT (
+    account_id, broker_id, customer_id, status, account_desc, tax_status, batch_id, effective_date, end_date, is_current
+) VALUES (
+    s.account_id, s.broker_id, s.customer_id, s.status, s.account_desc, s.tax_status, s.batch_id, s.effective_date,
+    s.end_date, s.is_current
+);

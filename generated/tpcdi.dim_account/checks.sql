@@ -13,7 +13,7 @@ WITH judged AS (
             AS _scd_end_after_start,
         t.is_current IS DISTINCT FROM (t.end_date = DATE '9999-12-31') AS _scd_flag_matches_end,
         t.account_id IS NULL OR t.effective_date IS NULL AS _scd_key_not_null,
-        NULLIF(t.end_date, DATE '9999-12-31') AS _scd_until
+        NULLIF(t.end_date, DATE '9999-12-31') AS _scd_to
     FROM tpcdi.dim_account AS t
 ),
 neighbours AS (
@@ -42,7 +42,7 @@ FROM neighbours AS t
         -- at most one open version per key.
         'one_current', _scd_one_current,
         -- no version begins before the one before it has ended.
-        'no_overlap', _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until),
+        'no_overlap', _scd_next IS NOT NULL AND (_scd_to IS NULL OR _scd_next < _scd_to),
         -- no two versions of a key begin at one time.
         'unique_start', _scd_unique_start,
         -- no two versions have one surrogate key.
@@ -70,12 +70,12 @@ FROM (
                     SELECT
                         sk_broker_id AS _scd_key,
                         CAST(effective_date AS DATE) AS _scd_from,
-                        NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_until
+                        NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_to
                     FROM tpcdi.dim_broker
                 ) AS p
                 WHERE p._scd_key = t.sk_broker_id
                     AND p._scd_from <= t.effective_date
-                    AND (p._scd_until IS NULL OR NULLIF(t.end_date, DATE '9999-12-31') <= p._scd_until)
+                    AND (p._scd_to IS NULL OR NULLIF(t.end_date, DATE '9999-12-31') <= p._scd_to)
             )
             OR t.sk_customer_id IS NOT NULL
                 AND NOT EXISTS (
@@ -84,12 +84,12 @@ FROM (
                         SELECT
                             sk_customer_id AS _scd_key,
                             CAST(effective_date AS DATE) AS _scd_from,
-                            NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_until
+                            NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_to
                         FROM tpcdi.dim_customer
                     ) AS p
                     WHERE p._scd_key = t.sk_customer_id
                         AND p._scd_from <= t.effective_date
-                        AND (p._scd_until IS NULL OR NULLIF(t.end_date, DATE '9999-12-31') <= p._scd_until)
+                        AND (p._scd_to IS NULL OR NULLIF(t.end_date, DATE '9999-12-31') <= p._scd_to)
                 )
     )
 ) AS t

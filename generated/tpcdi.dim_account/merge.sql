@@ -5,13 +5,11 @@
 -- Rows that change nothing: are versions: each row is one.
 -- Deletes: a gap between two rows is a delete.
 -- Stops if: a version has no key, no start or no time between its start and its end, two versions of a table are valid
--- at a time, or settings of the session would change the result.
--- The same rows again: change nothing.
+-- at a time, or the session's settings change the result.
 -- Generated from specs/tpcdi/dim_account.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- To run with another value, write it here. If the session has set since, leave out both statements.
 DECLARE OR REPLACE VARIABLE since DATE;
-
 SET VARIABLE since = CAST(NULL AS DATE);
 
 MERGE INTO tpcdi.dim_account AS t USING (
@@ -39,7 +37,7 @@ MERGE INTO tpcdi.dim_account AS t USING (
                 ELSE CAST(account_id AS BIGINT)
             END AS _scd_key_1,
             CAST(effective_date AS DATE) AS _scd_from,
-            NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_until
+            NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_to
         FROM tpcdi.account
     ),
     customer AS (
@@ -62,7 +60,7 @@ MERGE INTO tpcdi.dim_account AS t USING (
                 ELSE customer_id
             END AS _scd_key_1,
             CAST(effective_date AS DATE) AS _scd_from,
-            NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_until
+            NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_to
         FROM tpcdi.dim_customer
     ),
     broker AS (
@@ -85,26 +83,25 @@ MERGE INTO tpcdi.dim_account AS t USING (
                 ELSE broker_id
             END AS _scd_key_1,
             CAST(effective_date AS DATE) AS _scd_from,
-            NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_until
+            NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_to
         FROM tpcdi.dim_broker
     ),
     changed AS (
         -- Keys with a version that starts or ends at or after source.changed_since.
-        -- So are those that point, in any of their versions, to a parent with one.
+        -- Also those that point, in any of their versions, to a parent with one.
         SELECT DISTINCT _scd_key_1
         FROM (
-            SELECT _scd_key_1, _scd_from, _scd_until
-            FROM account
+            SELECT _scd_key_1, _scd_from, _scd_to FROM account
             UNION ALL
-            SELECT account._scd_key_1, customer._scd_from, customer._scd_until
+            SELECT account._scd_key_1, customer._scd_from, customer._scd_to
             FROM customer
             INNER JOIN account ON account.customer_id = customer._scd_key_1
             UNION ALL
-            SELECT account._scd_key_1, broker._scd_from, broker._scd_until
+            SELECT account._scd_key_1, broker._scd_from, broker._scd_to
             FROM broker
             INNER JOIN account ON account.broker_id = broker._scd_key_1
         )
-        WHERE _scd_from >= session.since OR _scd_until >= session.since
+        WHERE _scd_from >= session.since OR _scd_to >= session.since
     ),
     chosen AS (
         -- The versions of account of these keys.
@@ -118,8 +115,8 @@ MERGE INTO tpcdi.dim_account AS t USING (
             _scd_key_1,
             IF(_scd_part = 'version', sk_customer_id, NULL) AS sk_customer_id,
             IF(_scd_part = 'version', batch_id, NULL) AS batch_id,
-            CASE _scd_part WHEN 'version' THEN _scd_from WHEN 'after' THEN _scd_until END AS _scd_from,
-            CASE _scd_part WHEN 'version' THEN _scd_until WHEN 'after' THEN _scd_next ELSE _scd_from END AS _scd_until
+            CASE _scd_part WHEN 'version' THEN _scd_from WHEN 'after' THEN _scd_to END AS _scd_from,
+            CASE _scd_part WHEN 'version' THEN _scd_to WHEN 'after' THEN _scd_next ELSE _scd_from END AS _scd_to
         FROM (
             SELECT *, LAG(_scd_from) OVER by_key AS _scd_before, LEAD(_scd_from) OVER by_key AS _scd_next
             FROM customer
@@ -128,7 +125,7 @@ MERGE INTO tpcdi.dim_account AS t USING (
             LATERAL VIEW EXPLODE(ARRAY('before', 'version', 'after')) p AS _scd_part
         WHERE CASE _scd_part
             WHEN 'before' THEN _scd_before IS NULL
-            WHEN 'after' THEN COALESCE(_scd_until < _scd_next, _scd_until IS NOT NULL)
+            WHEN 'after' THEN COALESCE(_scd_to < _scd_next, _scd_to IS NOT NULL)
             ELSE TRUE
         END
     ),
@@ -137,8 +134,8 @@ MERGE INTO tpcdi.dim_account AS t USING (
         SELECT
             _scd_key_1,
             IF(_scd_part = 'version', sk_broker_id, NULL) AS sk_broker_id,
-            CASE _scd_part WHEN 'version' THEN _scd_from WHEN 'after' THEN _scd_until END AS _scd_from,
-            CASE _scd_part WHEN 'version' THEN _scd_until WHEN 'after' THEN _scd_next ELSE _scd_from END AS _scd_until
+            CASE _scd_part WHEN 'version' THEN _scd_from WHEN 'after' THEN _scd_to END AS _scd_from,
+            CASE _scd_part WHEN 'version' THEN _scd_to WHEN 'after' THEN _scd_next ELSE _scd_from END AS _scd_to
         FROM (
             SELECT *, LAG(_scd_from) OVER by_key AS _scd_before, LEAD(_scd_from) OVER by_key AS _scd_next
             FROM broker
@@ -147,7 +144,7 @@ MERGE INTO tpcdi.dim_account AS t USING (
             LATERAL VIEW EXPLODE(ARRAY('before', 'version', 'after')) p AS _scd_part
         WHERE CASE _scd_part
             WHEN 'before' THEN _scd_before IS NULL
-            WHEN 'after' THEN COALESCE(_scd_until < _scd_next, _scd_until IS NOT NULL)
+            WHEN 'after' THEN COALESCE(_scd_to < _scd_next, _scd_to IS NOT NULL)
             ELSE TRUE
         END
     ),
@@ -164,19 +161,18 @@ MERGE INTO tpcdi.dim_account AS t USING (
             ) AS _scd_state,
             STRUCT(CAST(greatest(account.batch_id, customer.batch_id) AS INT) AS batch_id) AS _scd_rest,
             GREATEST(account._scd_from, customer._scd_from, broker._scd_from) AS _scd_at,
-            LEAST(account._scd_until, customer._scd_until, broker._scd_until) AS _scd_until
+            LEAST(account._scd_to, customer._scd_to, broker._scd_to) AS _scd_to
         FROM chosen AS account
         LEFT JOIN customer_times AS customer
             ON account.customer_id = customer._scd_key_1
                 AND COALESCE(
-                    GREATEST(account._scd_from, customer._scd_from) < LEAST(account._scd_until, customer._scd_until),
-                    TRUE
+                    GREATEST(account._scd_from, customer._scd_from) < LEAST(account._scd_to, customer._scd_to), TRUE
                 )
         LEFT JOIN broker_times AS broker
             ON account.broker_id = broker._scd_key_1
                 AND COALESCE(
                     GREATEST(account._scd_from, customer._scd_from, broker._scd_from)
-                        < LEAST(account._scd_until, customer._scd_until, broker._scd_until),
+                        < LEAST(account._scd_to, customer._scd_to, broker._scd_to),
                     TRUE
                 )
         DISTRIBUTE BY account_id -- one shuffle serves all steps until the versions
@@ -184,9 +180,8 @@ MERGE INTO tpcdi.dim_account AS t USING (
     given AS (
         -- One row per key and start: copies of a row count once. A row that breaks a rule stops the statement.
         SELECT
-            account_id,
-            _scd_at,
-            MIN(_scd_until) AS _scd_until,
+            account_id, _scd_at,
+            MIN(_scd_to) AS _scd_to,
             MIN(_scd_state) AS _scd_state,
             MIN(_scd_rest) AS _scd_rest
         FROM source_rows
@@ -196,25 +191,25 @@ MERGE INTO tpcdi.dim_account AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_account: a version starts or ends after the open end')
             WHEN MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state)
                 OR MIN(_scd_rest) IS DISTINCT FROM MAX(_scd_rest)
-                OR MIN(STRUCT(_scd_until)) IS DISTINCT FROM MAX(STRUCT(_scd_until))
-                THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.dim_account: two different rows of one key and time: '
+                OR MIN(STRUCT(_scd_to)) IS DISTINCT FROM MAX(STRUCT(_scd_to))
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.dim_account: two rows differ: '
                     || TO_JSON(STRUCT(account_id, _scd_at)))
             ELSE TRUE
         END
     ),
     neighbours AS (
         -- Each row with the one before it.
-        SELECT *, LAG(STRUCT(_scd_until)) OVER by_key AS _scd_before
+        SELECT *, LAG(STRUCT(_scd_to)) OVER by_key AS _scd_before
         FROM given
         WINDOW by_key AS (PARTITION BY account_id ORDER BY _scd_at)
     ),
     versions AS (
         -- Each row is a version.
         -- Rows that overlap stop the statement.
-        SELECT account_id, _scd_state, _scd_rest, _scd_at, _scd_until
+        SELECT account_id, _scd_state, _scd_rest, _scd_at, _scd_to
         FROM neighbours
         WHERE CASE
-            WHEN _scd_before IS NULL OR _scd_before._scd_until <= _scd_at THEN TRUE
+            WHEN _scd_before IS NULL OR _scd_before._scd_to <= _scd_at THEN TRUE
             ELSE RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.dim_account: two versions of a table are valid at a time: '
                 || TO_JSON(STRUCT(account_id, _scd_at)))
         END
@@ -222,12 +217,11 @@ MERGE INTO tpcdi.dim_account AS t USING (
     stored AS (
         -- The stored versions of the changed keys of the first table.
         SELECT
-            t.account_id,
-            t.effective_date AS _scd_at,
+            t.account_id, t.effective_date AS _scd_at,
             STRUCT(
                 STRUCT(t.sk_broker_id, t.sk_customer_id, t.status, t.account_desc, t.tax_status) AS _scd_state,
                 STRUCT(t.batch_id) AS _scd_rest,
-                NULLIF(t.end_date, DATE '9999-12-31') AS _scd_until
+                NULLIF(t.end_date, DATE '9999-12-31') AS _scd_to
             ) AS _scd_stored
         FROM tpcdi.dim_account AS t
         LEFT SEMI JOIN ( -- one join to both sets of keys is faster than a join to each
@@ -235,43 +229,32 @@ MERGE INTO tpcdi.dim_account AS t USING (
             FROM account
             WHERE session.since IS NULL
             UNION ALL
-            SELECT _scd_key_1
-            FROM changed
+            SELECT _scd_key_1 FROM changed
         ) AS g
             ON t.account_id = g._scd_key_1
     )
     -- What differs from what is stored.
     SELECT
-        account_id,
-        _scd_state.*,
-        _scd_rest.*,
+        account_id, _scd_state.*, _scd_rest.*,
         XXHASH64(TO_JSON(ARRAY(CAST(account_id AS STRING), CAST(_scd_at AS STRING)))) AS sk_account_id,
         _scd_at AS effective_date,
-        COALESCE(_scd_until, DATE '9999-12-31') AS end_date,
-        _scd_until IS NULL AS is_current,
-        _scd_state IS NOT NULL AS _scd_opens
+        COALESCE(_scd_to, DATE '9999-12-31') AS end_date,
+        _scd_to IS NULL AS is_current, _scd_state IS NOT NULL AS _scd_opens
     FROM versions
     FULL OUTER JOIN stored USING (account_id, _scd_at)
-    WHERE _scd_stored
-        IS DISTINCT FROM CASE WHEN _scd_state IS NOT NULL THEN STRUCT(_scd_state, _scd_rest, _scd_until) END
+    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_state IS NOT NULL THEN STRUCT(_scd_state, _scd_rest, _scd_to) END
 ) AS s
     -- A key and a start identify a version.
     ON t.account_id = s.account_id AND t.effective_date = s.effective_date
 -- The source has no version with this start.
 WHEN MATCHED AND NOT s._scd_opens THEN DELETE
--- A stored version whose end or values change; both are written.
-WHEN MATCHED THEN
-    UPDATE SET
-        sk_broker_id = s.sk_broker_id, sk_customer_id = s.sk_customer_id, status = s.status,
-        account_desc = s.account_desc, tax_status = s.tax_status, batch_id = s.batch_id, end_date = s.end_date,
-        is_current = s.is_current
--- A version that is not stored yet.
-WHEN NOT MATCHED THEN
-    INSERT (
-        account_id, sk_broker_id, sk_customer_id, status, account_desc, tax_status, batch_id, sk_account_id,
-        effective_date, end_date, is_current
-    )
-    VALUES (
-        s.account_id, s.sk_broker_id, s.sk_customer_id, s.status, s.account_desc, s.tax_status, s.batch_id,
-        s.sk_account_id, s.effective_date, s.end_date, s.is_current
-    );
+WHEN MATCHED THEN UPDATE SET
+    sk_broker_id = s.sk_broker_id, sk_customer_id = s.sk_customer_id, status = s.status, account_desc = s.account_desc,
+    tax_status = s.tax_status, batch_id = s.batch_id, end_date = s.end_date, is_current = s.is_current
+WHEN NOT MATCHED THEN INSERT (
+    account_id, sk_broker_id, sk_customer_id, status, account_desc, tax_status, batch_id, sk_account_id, effective_date,
+    end_date, is_current
+) VALUES (
+    s.account_id, s.sk_broker_id, s.sk_customer_id, s.status, s.account_desc, s.tax_status, s.batch_id, s.sk_account_id,
+    s.effective_date, s.end_date, s.is_current
+);

@@ -3,14 +3,12 @@
 -- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
 -- Rows that change nothing: are versions: each change is one.
 -- Deletes: the source has none.
--- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, rows of one key, time and sequence differ, an
--- earlier row arrives during the run, or settings of the session would change the result.
--- The same rows again: change nothing.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key, time and sequence differ, an earlier
+-- row arrives during the run, or the session's settings change the result.
 -- Generated from specs/tpcdi/dim_customer.yml, feed daily. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
 DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
-
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(day AS DATE)) FROM tpcdi_raw.customer_rows);
 
 MERGE INTO tpcdi.dim_customer AS t USING (
@@ -56,8 +54,7 @@ MERGE INTO tpcdi.dim_customer AS t USING (
     changes AS (
         -- One row per key and time, of those with the greatest cdc_dsn. A row that breaks a rule stops the statement.
         SELECT
-            customer_id,
-            _scd_at,
+            customer_id, _scd_at,
             MIN(_scd_state) FILTER (WHERE _scd_nth = 1) AS _scd_state,
             MIN(_scd_rest) FILTER (WHERE _scd_nth = 1) AS _scd_rest
         FROM ranked
@@ -68,8 +65,11 @@ MERGE INTO tpcdi.dim_customer AS t USING (
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] tpcdi.dim_customer: run SET TIME ZONE \'UTC\' first')
             WHEN customer_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] tpcdi.dim_customer: customer_id is NULL')
-            WHEN BOOL_OR(YEAR(LEAST(_scd_at, _scd_state.dob)) < 1 OR YEAR(GREATEST(_scd_at, _scd_state.dob)) > 9999)
-                THEN RAISE_ERROR('[SCDGEN_YEAR] tpcdi.dim_customer: a time is not in the years 1 to 9999')
+            WHEN BOOL_OR(
+                YEAR(LEAST(_scd_at, _scd_state.dob)) NOT BETWEEN 1 AND 9999
+                    OR YEAR(GREATEST(_scd_at, _scd_state.dob)) NOT BETWEEN 1 AND 9999
+            )
+                THEN RAISE_ERROR('[SCDGEN_YEAR] tpcdi.dim_customer: year not in 1-9999')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_customer: day is NULL')
             WHEN _scd_at >= DATE '9999-12-31'
                 THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_customer: day is not before the open end')
@@ -77,7 +77,7 @@ MERGE INTO tpcdi.dim_customer AS t USING (
                 IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_nth = 1)
                 OR MIN(_scd_rest) FILTER (WHERE _scd_nth = 1)
                     IS DISTINCT FROM MAX(_scd_rest) FILTER (WHERE _scd_nth = 1)
-                THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.dim_customer: two different rows of one key and time: '
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.dim_customer: two rows differ: '
                     || TO_JSON(STRUCT(customer_id, _scd_at)))
             WHEN _scd_at >= _scd_batch_from THEN TRUE
             ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] tpcdi.dim_customer: the source changed during the run')
@@ -86,9 +86,8 @@ MERGE INTO tpcdi.dim_customer AS t USING (
     stored AS (
         -- The versions that a change can affect. Delta skips files by _scd_batch_from, a constant.
         SELECT
-            t.customer_id,
-            t.effective_date AS _scd_from,
-            NULLIF(t.end_date, DATE '9999-12-31') AS _scd_until,
+            t.customer_id, t.effective_date AS _scd_from,
+            NULLIF(t.end_date, DATE '9999-12-31') AS _scd_to,
             STRUCT(
                 t.tax_id, t.status, t.last_name, t.first_name, t.middle_initial, t.gender, t.tier, t.dob,
                 t.address_line1, t.address_line2, t.postal_code, t.city, t.state_prov, t.country, t.phone1, t.phone2,
@@ -102,14 +101,13 @@ MERGE INTO tpcdi.dim_customer AS t USING (
     ),
     events AS (
         -- The state of a key from a time on, NULL for none: a change (rank 1), or a start (2) or end (3) of a version.
-        SELECT customer_id, _scd_at, _scd_state, _scd_rest, NULL AS _scd_stored, 1 AS _scd_rank
-        FROM changes
+        SELECT customer_id, _scd_at, _scd_state, _scd_rest, NULL AS _scd_stored, 1 AS _scd_rank FROM changes
         UNION ALL
         SELECT v.customer_id, e._scd_at, e._scd_state, e._scd_rest, e._scd_stored, e._scd_rank
         FROM stored AS v
             LATERAL VIEW STACK(2,
-                v._scd_from, v._scd_state, v._scd_rest, STRUCT(v._scd_state, v._scd_rest, v._scd_until), 2,
-                v._scd_until, NULL, NULL, NULL, 3
+                v._scd_from, v._scd_state, v._scd_rest, STRUCT(v._scd_state, v._scd_rest, v._scd_to), 2,
+                v._scd_to, NULL, NULL, NULL, 3
             ) e AS _scd_at, _scd_state, _scd_rest, _scd_stored, _scd_rank
         WHERE e._scd_at IS NOT NULL
         DISTRIBUTE BY customer_id -- of the whole UNION: one shuffle serves every step
@@ -117,8 +115,7 @@ MERGE INTO tpcdi.dim_customer AS t USING (
     states AS (
         -- At one key and time a change takes precedence over what is stored.
         SELECT
-            customer_id,
-            _scd_at,
+            customer_id, _scd_at,
             MIN_BY(_scd_state, _scd_rank) AS _scd_state,
             MIN_BY(_scd_rest, _scd_rank) AS _scd_rest,
             MAX(_scd_stored) AS _scd_stored
@@ -127,50 +124,42 @@ MERGE INTO tpcdi.dim_customer AS t USING (
     ),
     starts AS (
         -- Each event that is not a delete opens a version.
-        SELECT *, _scd_state IS NOT NULL AS _scd_opens
-        FROM states
+        SELECT *, _scd_state IS NOT NULL AS _scd_opens FROM states
     ),
     versions AS (
         -- A version lasts until the next start or delete of its key, exclusive.
-        SELECT *, LEAD(_scd_at) OVER by_key AS _scd_until
+        SELECT *, LEAD(_scd_at) OVER by_key AS _scd_to
         FROM starts
         WINDOW by_key AS (PARTITION BY customer_id ORDER BY _scd_at)
     )
     -- What differs from what is stored.
     SELECT
-        customer_id,
-        _scd_state.*,
-        _scd_rest.*,
+        customer_id, _scd_state.*, _scd_rest.*,
         XXHASH64(TO_JSON(ARRAY(CAST(customer_id AS STRING), CAST(_scd_at AS STRING)))) AS sk_customer_id,
         _scd_at AS effective_date,
-        COALESCE(_scd_until, DATE '9999-12-31') AS end_date,
-        _scd_until IS NULL AS is_current
+        COALESCE(_scd_to, DATE '9999-12-31') AS end_date,
+        _scd_to IS NULL AS is_current
     FROM versions
-    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_rest, _scd_until) END
+    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_rest, _scd_to) END
 ) AS s
     -- A key and a start identify a version; the rest lets Delta skip files.
     ON t.customer_id = s.customer_id AND t.effective_date = s.effective_date AND t.end_date >= _scd_batch_from
--- A stored version whose end or values change; both are written.
-WHEN MATCHED THEN
-    UPDATE SET
-        tax_id = s.tax_id, status = s.status, last_name = s.last_name, first_name = s.first_name,
-        middle_initial = s.middle_initial, gender = s.gender, tier = s.tier, dob = s.dob,
-        address_line1 = s.address_line1, address_line2 = s.address_line2, postal_code = s.postal_code, city = s.city,
-        state_prov = s.state_prov, country = s.country, phone1 = s.phone1, phone2 = s.phone2, phone3 = s.phone3,
-        email1 = s.email1, email2 = s.email2, national_tax_rate_desc = s.national_tax_rate_desc,
-        national_tax_rate = s.national_tax_rate, local_tax_rate_desc = s.local_tax_rate_desc,
-        local_tax_rate = s.local_tax_rate, batch_id = s.batch_id, end_date = s.end_date, is_current = s.is_current
--- A version that is not stored yet.
-WHEN NOT MATCHED THEN
-    INSERT (
-        customer_id, tax_id, status, last_name, first_name, middle_initial, gender, tier, dob, address_line1,
-        address_line2, postal_code, city, state_prov, country, phone1, phone2, phone3, email1, email2,
-        national_tax_rate_desc, national_tax_rate, local_tax_rate_desc, local_tax_rate, batch_id, sk_customer_id,
-        effective_date, end_date, is_current
-    )
-    VALUES (
-        s.customer_id, s.tax_id, s.status, s.last_name, s.first_name, s.middle_initial, s.gender, s.tier, s.dob,
-        s.address_line1, s.address_line2, s.postal_code, s.city, s.state_prov, s.country, s.phone1, s.phone2, s.phone3,
-        s.email1, s.email2, s.national_tax_rate_desc, s.national_tax_rate, s.local_tax_rate_desc, s.local_tax_rate,
-        s.batch_id, s.sk_customer_id, s.effective_date, s.end_date, s.is_current
-    );
+WHEN MATCHED THEN UPDATE SET
+    tax_id = s.tax_id, status = s.status, last_name = s.last_name, first_name = s.first_name,
+    middle_initial = s.middle_initial, gender = s.gender, tier = s.tier, dob = s.dob, address_line1 = s.address_line1,
+    address_line2 = s.address_line2, postal_code = s.postal_code, city = s.city, state_prov = s.state_prov,
+    country = s.country, phone1 = s.phone1, phone2 = s.phone2, phone3 = s.phone3, email1 = s.email1, email2 = s.email2,
+    national_tax_rate_desc = s.national_tax_rate_desc, national_tax_rate = s.national_tax_rate,
+    local_tax_rate_desc = s.local_tax_rate_desc, local_tax_rate = s.local_tax_rate, batch_id = s.batch_id,
+    end_date = s.end_date, is_current = s.is_current
+WHEN NOT MATCHED THEN INSERT (
+    customer_id, tax_id, status, last_name, first_name, middle_initial, gender, tier, dob, address_line1, address_line2,
+    postal_code, city, state_prov, country, phone1, phone2, phone3, email1, email2, national_tax_rate_desc,
+    national_tax_rate, local_tax_rate_desc, local_tax_rate, batch_id, sk_customer_id, effective_date, end_date,
+    is_current
+) VALUES (
+    s.customer_id, s.tax_id, s.status, s.last_name, s.first_name, s.middle_initial, s.gender, s.tier, s.dob,
+    s.address_line1, s.address_line2, s.postal_code, s.city, s.state_prov, s.country, s.phone1, s.phone2, s.phone3,
+    s.email1, s.email2, s.national_tax_rate_desc, s.national_tax_rate, s.local_tax_rate_desc, s.local_tax_rate,
+    s.batch_id, s.sk_customer_id, s.effective_date, s.end_date, s.is_current
+);

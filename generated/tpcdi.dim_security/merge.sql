@@ -5,13 +5,11 @@
 -- Rows that change nothing: are versions: each row is one.
 -- Deletes: a gap between two rows is a delete.
 -- Stops if: a version has no key, no start or no time between its start and its end, two versions of a table are valid
--- at a time, or settings of the session would change the result.
--- The same rows again: change nothing.
+-- at a time, or the session's settings change the result.
 -- Generated from specs/tpcdi/dim_security.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- To run with another value, write it here. If the session has set since, leave out both statements.
 DECLARE OR REPLACE VARIABLE since DATE;
-
 SET VARIABLE since = CAST(NULL AS DATE);
 
 MERGE INTO tpcdi.dim_security AS t USING (
@@ -39,7 +37,7 @@ MERGE INTO tpcdi.dim_security AS t USING (
                 ELSE CAST(symbol AS STRING)
             END AS _scd_key_1,
             CAST(effective_date AS DATE) AS _scd_from,
-            NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_until
+            NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_to
         FROM tpcdi.security
     ),
     company AS (
@@ -62,22 +60,21 @@ MERGE INTO tpcdi.dim_security AS t USING (
                 ELSE company_id
             END AS _scd_key_1,
             CAST(effective_date AS DATE) AS _scd_from,
-            NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_until
+            NULLIF(LEAST(CAST(end_date AS DATE), DATE '9999-12-31'), DATE '9999-12-31') AS _scd_to
         FROM tpcdi.dim_company
     ),
     changed AS (
         -- Keys with a version that starts or ends at or after source.changed_since.
-        -- So are those that point, in any of their versions, to a parent with one.
+        -- Also those that point, in any of their versions, to a parent with one.
         SELECT DISTINCT _scd_key_1
         FROM (
-            SELECT _scd_key_1, _scd_from, _scd_until
-            FROM security
+            SELECT _scd_key_1, _scd_from, _scd_to FROM security
             UNION ALL
-            SELECT security._scd_key_1, company._scd_from, company._scd_until
+            SELECT security._scd_key_1, company._scd_from, company._scd_to
             FROM company
             INNER JOIN security ON security.company_id = company._scd_key_1
         )
-        WHERE _scd_from >= session.since OR _scd_until >= session.since
+        WHERE _scd_from >= session.since OR _scd_to >= session.since
     ),
     chosen AS (
         -- The versions of security of these keys.
@@ -91,8 +88,8 @@ MERGE INTO tpcdi.dim_security AS t USING (
             _scd_key_1,
             IF(_scd_part = 'version', sk_company_id, NULL) AS sk_company_id,
             IF(_scd_part = 'version', batch_id, NULL) AS batch_id,
-            CASE _scd_part WHEN 'version' THEN _scd_from WHEN 'after' THEN _scd_until END AS _scd_from,
-            CASE _scd_part WHEN 'version' THEN _scd_until WHEN 'after' THEN _scd_next ELSE _scd_from END AS _scd_until
+            CASE _scd_part WHEN 'version' THEN _scd_from WHEN 'after' THEN _scd_to END AS _scd_from,
+            CASE _scd_part WHEN 'version' THEN _scd_to WHEN 'after' THEN _scd_next ELSE _scd_from END AS _scd_to
         FROM (
             SELECT *, LAG(_scd_from) OVER by_key AS _scd_before, LEAD(_scd_from) OVER by_key AS _scd_next
             FROM company
@@ -101,7 +98,7 @@ MERGE INTO tpcdi.dim_security AS t USING (
             LATERAL VIEW EXPLODE(ARRAY('before', 'version', 'after')) p AS _scd_part
         WHERE CASE _scd_part
             WHEN 'before' THEN _scd_before IS NULL
-            WHEN 'after' THEN COALESCE(_scd_until < _scd_next, _scd_until IS NOT NULL)
+            WHEN 'after' THEN COALESCE(_scd_to < _scd_next, _scd_to IS NOT NULL)
             ELSE TRUE
         END
     ),
@@ -122,22 +119,20 @@ MERGE INTO tpcdi.dim_security AS t USING (
             ) AS _scd_state,
             STRUCT(CAST(greatest(security.batch_id, company.batch_id) AS INT) AS batch_id) AS _scd_rest,
             GREATEST(security._scd_from, company._scd_from) AS _scd_at,
-            LEAST(security._scd_until, company._scd_until) AS _scd_until
+            LEAST(security._scd_to, company._scd_to) AS _scd_to
         FROM chosen AS security
         LEFT JOIN company_times AS company
             ON security.company_id = company._scd_key_1
                 AND COALESCE(
-                    GREATEST(security._scd_from, company._scd_from) < LEAST(security._scd_until, company._scd_until),
-                    TRUE
+                    GREATEST(security._scd_from, company._scd_from) < LEAST(security._scd_to, company._scd_to), TRUE
                 )
         DISTRIBUTE BY symbol -- one shuffle serves all steps until the versions
     ),
     given AS (
         -- One row per key and start: copies of a row count once. A row that breaks a rule stops the statement.
         SELECT
-            symbol,
-            _scd_at,
-            MIN(_scd_until) AS _scd_until,
+            symbol, _scd_at,
+            MIN(_scd_to) AS _scd_to,
             MIN(_scd_state) AS _scd_state,
             MIN(_scd_rest) AS _scd_rest
         FROM source_rows
@@ -147,25 +142,25 @@ MERGE INTO tpcdi.dim_security AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_security: a version starts or ends after the open end')
             WHEN MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state)
                 OR MIN(_scd_rest) IS DISTINCT FROM MAX(_scd_rest)
-                OR MIN(STRUCT(_scd_until)) IS DISTINCT FROM MAX(STRUCT(_scd_until))
-                THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.dim_security: two different rows of one key and time: '
+                OR MIN(STRUCT(_scd_to)) IS DISTINCT FROM MAX(STRUCT(_scd_to))
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.dim_security: two rows differ: '
                     || TO_JSON(STRUCT(symbol, _scd_at)))
             ELSE TRUE
         END
     ),
     neighbours AS (
         -- Each row with the one before it.
-        SELECT *, LAG(STRUCT(_scd_until)) OVER by_key AS _scd_before
+        SELECT *, LAG(STRUCT(_scd_to)) OVER by_key AS _scd_before
         FROM given
         WINDOW by_key AS (PARTITION BY symbol ORDER BY _scd_at)
     ),
     versions AS (
         -- Each row is a version.
         -- Rows that overlap stop the statement.
-        SELECT symbol, _scd_state, _scd_rest, _scd_at, _scd_until
+        SELECT symbol, _scd_state, _scd_rest, _scd_at, _scd_to
         FROM neighbours
         WHERE CASE
-            WHEN _scd_before IS NULL OR _scd_before._scd_until <= _scd_at THEN TRUE
+            WHEN _scd_before IS NULL OR _scd_before._scd_to <= _scd_at THEN TRUE
             ELSE RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.dim_security: two versions of a table are valid at a time: '
                 || TO_JSON(STRUCT(symbol, _scd_at)))
         END
@@ -173,15 +168,14 @@ MERGE INTO tpcdi.dim_security AS t USING (
     stored AS (
         -- The stored versions of the changed keys of the first table.
         SELECT
-            t.symbol,
-            t.effective_date AS _scd_at,
+            t.symbol, t.effective_date AS _scd_at,
             STRUCT(
                 STRUCT(
                     t.issue, t.status, t.name, t.exchange_id, t.sk_company_id, t.shares_outstanding, t.first_trade,
                     t.first_trade_on_exchange, t.dividend
                 ) AS _scd_state,
                 STRUCT(t.batch_id) AS _scd_rest,
-                NULLIF(t.end_date, DATE '9999-12-31') AS _scd_until
+                NULLIF(t.end_date, DATE '9999-12-31') AS _scd_to
             ) AS _scd_stored
         FROM tpcdi.dim_security AS t
         LEFT SEMI JOIN ( -- one join to both sets of keys is faster than a join to each
@@ -189,44 +183,34 @@ MERGE INTO tpcdi.dim_security AS t USING (
             FROM security
             WHERE session.since IS NULL
             UNION ALL
-            SELECT _scd_key_1
-            FROM changed
+            SELECT _scd_key_1 FROM changed
         ) AS g
             ON t.symbol = g._scd_key_1
     )
     -- What differs from what is stored.
     SELECT
-        symbol,
-        _scd_state.*,
-        _scd_rest.*,
+        symbol, _scd_state.*, _scd_rest.*,
         XXHASH64(TO_JSON(ARRAY(symbol, CAST(_scd_at AS STRING)))) AS sk_security_id,
         _scd_at AS effective_date,
-        COALESCE(_scd_until, DATE '9999-12-31') AS end_date,
-        _scd_until IS NULL AS is_current,
-        _scd_state IS NOT NULL AS _scd_opens
+        COALESCE(_scd_to, DATE '9999-12-31') AS end_date,
+        _scd_to IS NULL AS is_current, _scd_state IS NOT NULL AS _scd_opens
     FROM versions
     FULL OUTER JOIN stored USING (symbol, _scd_at)
-    WHERE _scd_stored
-        IS DISTINCT FROM CASE WHEN _scd_state IS NOT NULL THEN STRUCT(_scd_state, _scd_rest, _scd_until) END
+    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_state IS NOT NULL THEN STRUCT(_scd_state, _scd_rest, _scd_to) END
 ) AS s
     -- A key and a start identify a version.
     ON t.symbol = s.symbol AND t.effective_date = s.effective_date
 -- The source has no version with this start.
 WHEN MATCHED AND NOT s._scd_opens THEN DELETE
--- A stored version whose end or values change; both are written.
-WHEN MATCHED THEN
-    UPDATE SET
-        issue = s.issue, status = s.status, name = s.name, exchange_id = s.exchange_id, sk_company_id = s.sk_company_id,
-        shares_outstanding = s.shares_outstanding, first_trade = s.first_trade,
-        first_trade_on_exchange = s.first_trade_on_exchange, dividend = s.dividend, batch_id = s.batch_id,
-        end_date = s.end_date, is_current = s.is_current
--- A version that is not stored yet.
-WHEN NOT MATCHED THEN
-    INSERT (
-        symbol, issue, status, name, exchange_id, sk_company_id, shares_outstanding, first_trade,
-        first_trade_on_exchange, dividend, batch_id, sk_security_id, effective_date, end_date, is_current
-    )
-    VALUES (
-        s.symbol, s.issue, s.status, s.name, s.exchange_id, s.sk_company_id, s.shares_outstanding, s.first_trade,
-        s.first_trade_on_exchange, s.dividend, s.batch_id, s.sk_security_id, s.effective_date, s.end_date, s.is_current
-    );
+WHEN MATCHED THEN UPDATE SET
+    issue = s.issue, status = s.status, name = s.name, exchange_id = s.exchange_id, sk_company_id = s.sk_company_id,
+    shares_outstanding = s.shares_outstanding, first_trade = s.first_trade,
+    first_trade_on_exchange = s.first_trade_on_exchange, dividend = s.dividend, batch_id = s.batch_id,
+    end_date = s.end_date, is_current = s.is_current
+WHEN NOT MATCHED THEN INSERT (
+    symbol, issue, status, name, exchange_id, sk_company_id, shares_outstanding, first_trade, first_trade_on_exchange,
+    dividend, batch_id, sk_security_id, effective_date, end_date, is_current
+) VALUES (
+    s.symbol, s.issue, s.status, s.name, s.exchange_id, s.sk_company_id, s.shares_outstanding, s.first_trade,
+    s.first_trade_on_exchange, s.dividend, s.batch_id, s.sk_security_id, s.effective_date, s.end_date, s.is_current
+);

@@ -1,7 +1,7 @@
 -- tpcdi.financial: Quarterly numbers, with the version of the company on the day of their record
 -- Keeps one row per key, with the values of its newest change in the last batch that has the key.
--- Stops if: a key is NULL, a time is not in the years 1 to 9999, rows of one key and sequence differ, or settings of
--- the session would change the result.
+-- Stops if: a key is NULL, a year is not in 1 to 9999, rows of one key and sequence differ, or the session's settings
+-- change the result.
 -- Generated from specs/tpcdi/financial.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO tpcdi.financial AS t USING (
@@ -40,10 +40,7 @@ MERGE INTO tpcdi.financial AS t USING (
     changes AS (
         -- One row per key and sequence. A row that breaks a rule stops the statement.
         SELECT
-            sk_company_id,
-            fi_year,
-            fi_qtr,
-            _scd_sequence_1,
+            sk_company_id, fi_year, fi_qtr, _scd_sequence_1,
             MIN(_scd_state) AS _scd_state,
             MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state) AS _scd_differs
         FROM (SELECT * FROM source_rows DISTRIBUTE BY sk_company_id, fi_year, fi_qtr) -- one shuffle serves every step
@@ -56,8 +53,8 @@ MERGE INTO tpcdi.financial AS t USING (
             WHEN sk_company_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] tpcdi.financial: sk_company_id is NULL')
             WHEN fi_year IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] tpcdi.financial: fi_year is NULL')
             WHEN fi_qtr IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] tpcdi.financial: fi_qtr is NULL')
-            WHEN BOOL_OR(YEAR(_scd_state.fi_qtr_start_date) < 1 OR YEAR(_scd_state.fi_qtr_start_date) > 9999)
-                THEN RAISE_ERROR('[SCDGEN_YEAR] tpcdi.financial: a time is not in the years 1 to 9999')
+            WHEN BOOL_OR(YEAR(_scd_state.fi_qtr_start_date) NOT BETWEEN 1 AND 9999)
+                THEN RAISE_ERROR('[SCDGEN_YEAR] tpcdi.financial: year not in 1-9999')
             ELSE TRUE
         END
     )
@@ -67,7 +64,7 @@ MERGE INTO tpcdi.financial AS t USING (
     GROUP BY sk_company_id, fi_year, fi_qtr
     HAVING CASE
         WHEN MAX_BY(_scd_differs, STRUCT(_scd_sequence_1))
-            THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.financial: two different rows of one key: '
+            THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.financial: two rows differ: '
                 || TO_JSON(STRUCT(sk_company_id, fi_year, fi_qtr)))
         ELSE TRUE
     END
@@ -89,14 +86,12 @@ WHEN MATCHED
         fi_liability = s._scd_state.fi_liability, fi_out_basic = s._scd_state.fi_out_basic,
         fi_out_dilut = s._scd_state.fi_out_dilut
 -- A new key.
-WHEN NOT MATCHED THEN
-    INSERT (
-        sk_company_id, fi_year, fi_qtr, fi_qtr_start_date, fi_revenue, fi_net_earn, fi_basic_eps, fi_dilut_eps,
-        fi_margin, fi_inventory, fi_assets, fi_liability, fi_out_basic, fi_out_dilut
-    )
-    VALUES (
-        s.sk_company_id, s.fi_year, s.fi_qtr, s._scd_state.fi_qtr_start_date, s._scd_state.fi_revenue,
-        s._scd_state.fi_net_earn, s._scd_state.fi_basic_eps, s._scd_state.fi_dilut_eps, s._scd_state.fi_margin,
-        s._scd_state.fi_inventory, s._scd_state.fi_assets, s._scd_state.fi_liability, s._scd_state.fi_out_basic,
-        s._scd_state.fi_out_dilut
-    );
+WHEN NOT MATCHED THEN INSERT (
+    sk_company_id, fi_year, fi_qtr, fi_qtr_start_date, fi_revenue, fi_net_earn, fi_basic_eps, fi_dilut_eps, fi_margin,
+    fi_inventory, fi_assets, fi_liability, fi_out_basic, fi_out_dilut
+) VALUES (
+    s.sk_company_id, s.fi_year, s.fi_qtr, s._scd_state.fi_qtr_start_date, s._scd_state.fi_revenue,
+    s._scd_state.fi_net_earn, s._scd_state.fi_basic_eps, s._scd_state.fi_dilut_eps, s._scd_state.fi_margin,
+    s._scd_state.fi_inventory, s._scd_state.fi_assets, s._scd_state.fi_liability, s._scd_state.fi_out_basic,
+    s._scd_state.fi_out_dilut
+);

@@ -13,7 +13,7 @@ WITH judged AS (
             AS _scd_end_after_start,
         t.is_current IS DISTINCT FROM (t.end_date = DATE '9999-12-31') AS _scd_flag_matches_end,
         t.symbol IS NULL OR t.effective_date IS NULL AS _scd_key_not_null,
-        NULLIF(t.end_date, DATE '9999-12-31') AS _scd_until
+        NULLIF(t.end_date, DATE '9999-12-31') AS _scd_to
     FROM tpcdi.security AS t
 ),
 neighbours AS (
@@ -39,9 +39,9 @@ FROM neighbours AS t
         -- at most one open version per key.
         'one_current', _scd_one_current,
         -- no version begins before the one before it has ended.
-        'no_overlap', _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until),
+        'no_overlap', _scd_next IS NOT NULL AND (_scd_to IS NULL OR _scd_next < _scd_to),
         -- a version ends where the next begins.
-        'contiguous', _scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next),
+        'contiguous', _scd_to IS NOT NULL AND (_scd_next IS NULL OR _scd_to < _scd_next),
         -- no two versions of a key begin at one time.
         'unique_start', _scd_unique_start,
         -- a version ends after it begins.

@@ -3,14 +3,12 @@
 -- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
 -- Rows that change nothing: are versions: each change is one.
 -- Deletes: the source has none.
--- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, rows of one key, time and sequence differ, an
--- earlier row arrives during the run, or settings of the session would change the result.
--- The same rows again: change nothing.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key, time and sequence differ, an earlier
+-- row arrives during the run, or the session's settings change the result.
 -- Generated from specs/tpcdi/security.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
 DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
-
 SET VARIABLE _scd_batch_from = (
     WITH source_query AS (
         SELECT s.*, COALESCE(s.company_number, n.company_id) AS company_id
@@ -50,14 +48,12 @@ MERGE INTO tpcdi.security AS t USING (
     ),
     ranked AS (
         -- At one key and time the greatest pts wins.
-        SELECT *, RANK() OVER (PARTITION BY symbol, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_nth
-        FROM source_rows
+        SELECT *, RANK() OVER (PARTITION BY symbol, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_nth FROM source_rows
     ),
     changes AS (
         -- One row per key and time, of those with the greatest pts. A row that breaks a rule stops the statement.
         SELECT
-            symbol,
-            _scd_at,
+            symbol, _scd_at,
             MIN(_scd_state) FILTER (WHERE _scd_nth = 1) AS _scd_state,
             MIN(_scd_rest) FILTER (WHERE _scd_nth = 1) AS _scd_rest
         FROM ranked
@@ -69,10 +65,12 @@ MERGE INTO tpcdi.security AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] tpcdi.security: run SET TIME ZONE \'UTC\' first')
             WHEN symbol IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] tpcdi.security: symbol is NULL')
             WHEN BOOL_OR(
-                YEAR(LEAST(_scd_at, _scd_state.first_trade, _scd_state.first_trade_on_exchange)) < 1
-                    OR YEAR(GREATEST(_scd_at, _scd_state.first_trade, _scd_state.first_trade_on_exchange)) > 9999
+                YEAR(LEAST(_scd_at, _scd_state.first_trade, _scd_state.first_trade_on_exchange)) NOT BETWEEN 1 AND 9999
+                    OR YEAR(
+                        GREATEST(_scd_at, _scd_state.first_trade, _scd_state.first_trade_on_exchange)
+                    ) NOT BETWEEN 1 AND 9999
             )
-                THEN RAISE_ERROR('[SCDGEN_YEAR] tpcdi.security: a time is not in the years 1 to 9999')
+                THEN RAISE_ERROR('[SCDGEN_YEAR] tpcdi.security: year not in 1-9999')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.security: day is NULL')
             WHEN _scd_at >= DATE '9999-12-31'
                 THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.security: day is not before the open end')
@@ -80,7 +78,7 @@ MERGE INTO tpcdi.security AS t USING (
                 IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_nth = 1)
                 OR MIN(_scd_rest) FILTER (WHERE _scd_nth = 1)
                     IS DISTINCT FROM MAX(_scd_rest) FILTER (WHERE _scd_nth = 1)
-                THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.security: two different rows of one key and time: '
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.security: two rows differ: '
                     || TO_JSON(STRUCT(symbol, _scd_at)))
             WHEN _scd_at >= _scd_batch_from THEN TRUE
             ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] tpcdi.security: the source changed during the run')
@@ -89,9 +87,8 @@ MERGE INTO tpcdi.security AS t USING (
     stored AS (
         -- The versions that a change can affect. Delta skips files by _scd_batch_from, a constant.
         SELECT
-            t.symbol,
-            t.effective_date AS _scd_from,
-            NULLIF(t.end_date, DATE '9999-12-31') AS _scd_until,
+            t.symbol, t.effective_date AS _scd_from,
+            NULLIF(t.end_date, DATE '9999-12-31') AS _scd_to,
             STRUCT(
                 t.issue, t.status, t.name, t.exchange_id, t.company_id, t.shares_outstanding, t.first_trade,
                 t.first_trade_on_exchange, t.dividend
@@ -103,14 +100,13 @@ MERGE INTO tpcdi.security AS t USING (
     ),
     events AS (
         -- The state of a key from a time on, NULL for none: a change (rank 1), or a start (2) or end (3) of a version.
-        SELECT symbol, _scd_at, _scd_state, _scd_rest, NULL AS _scd_stored, 1 AS _scd_rank
-        FROM changes
+        SELECT symbol, _scd_at, _scd_state, _scd_rest, NULL AS _scd_stored, 1 AS _scd_rank FROM changes
         UNION ALL
         SELECT v.symbol, e._scd_at, e._scd_state, e._scd_rest, e._scd_stored, e._scd_rank
         FROM stored AS v
             LATERAL VIEW STACK(2,
-                v._scd_from, v._scd_state, v._scd_rest, STRUCT(v._scd_state, v._scd_rest, v._scd_until), 2,
-                v._scd_until, NULL, NULL, NULL, 3
+                v._scd_from, v._scd_state, v._scd_rest, STRUCT(v._scd_state, v._scd_rest, v._scd_to), 2,
+                v._scd_to, NULL, NULL, NULL, 3
             ) e AS _scd_at, _scd_state, _scd_rest, _scd_stored, _scd_rank
         WHERE e._scd_at IS NOT NULL
         DISTRIBUTE BY symbol -- of the whole UNION: one shuffle serves every step
@@ -118,8 +114,7 @@ MERGE INTO tpcdi.security AS t USING (
     states AS (
         -- At one key and time a change takes precedence over what is stored.
         SELECT
-            symbol,
-            _scd_at,
+            symbol, _scd_at,
             MIN_BY(_scd_state, _scd_rank) AS _scd_state,
             MIN_BY(_scd_rest, _scd_rank) AS _scd_rest,
             MAX(_scd_stored) AS _scd_stored
@@ -128,42 +123,33 @@ MERGE INTO tpcdi.security AS t USING (
     ),
     starts AS (
         -- Each event that is not a delete opens a version.
-        SELECT *, _scd_state IS NOT NULL AS _scd_opens
-        FROM states
+        SELECT *, _scd_state IS NOT NULL AS _scd_opens FROM states
     ),
     versions AS (
         -- A version lasts until the next start or delete of its key, exclusive.
-        SELECT *, LEAD(_scd_at) OVER by_key AS _scd_until
+        SELECT *, LEAD(_scd_at) OVER by_key AS _scd_to
         FROM starts
         WINDOW by_key AS (PARTITION BY symbol ORDER BY _scd_at)
     )
     -- What differs from what is stored.
     SELECT
-        symbol,
-        _scd_state.*,
-        _scd_rest.*,
-        _scd_at AS effective_date,
-        COALESCE(_scd_until, DATE '9999-12-31') AS end_date,
-        _scd_until IS NULL AS is_current
+        symbol, _scd_state.*, _scd_rest.*, _scd_at AS effective_date,
+        COALESCE(_scd_to, DATE '9999-12-31') AS end_date,
+        _scd_to IS NULL AS is_current
     FROM versions
-    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_rest, _scd_until) END
+    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_rest, _scd_to) END
 ) AS s
     -- A key and a start identify a version; the rest lets Delta skip files.
     ON t.symbol = s.symbol AND t.effective_date = s.effective_date AND t.end_date >= _scd_batch_from
--- A stored version whose end or values change; both are written.
-WHEN MATCHED THEN
-    UPDATE SET
-        issue = s.issue, status = s.status, name = s.name, exchange_id = s.exchange_id, company_id = s.company_id,
-        shares_outstanding = s.shares_outstanding, first_trade = s.first_trade,
-        first_trade_on_exchange = s.first_trade_on_exchange, dividend = s.dividend, batch_id = s.batch_id,
-        end_date = s.end_date, is_current = s.is_current
--- A version that is not stored yet.
-WHEN NOT MATCHED THEN
-    INSERT (
-        symbol, issue, status, name, exchange_id, company_id, shares_outstanding, first_trade, first_trade_on_exchange,
-        dividend, batch_id, effective_date, end_date, is_current
-    )
-    VALUES (
-        s.symbol, s.issue, s.status, s.name, s.exchange_id, s.company_id, s.shares_outstanding, s.first_trade,
-        s.first_trade_on_exchange, s.dividend, s.batch_id, s.effective_date, s.end_date, s.is_current
-    );
+WHEN MATCHED THEN UPDATE SET
+    issue = s.issue, status = s.status, name = s.name, exchange_id = s.exchange_id, company_id = s.company_id,
+    shares_outstanding = s.shares_outstanding, first_trade = s.first_trade,
+    first_trade_on_exchange = s.first_trade_on_exchange, dividend = s.dividend, batch_id = s.batch_id,
+    end_date = s.end_date, is_current = s.is_current
+WHEN NOT MATCHED THEN INSERT (
+    symbol, issue, status, name, exchange_id, company_id, shares_outstanding, first_trade, first_trade_on_exchange,
+    dividend, batch_id, effective_date, end_date, is_current
+) VALUES (
+    s.symbol, s.issue, s.status, s.name, s.exchange_id, s.company_id, s.shares_outstanding, s.first_trade,
+    s.first_trade_on_exchange, s.dividend, s.batch_id, s.effective_date, s.end_date, s.is_current
+);

@@ -4,8 +4,7 @@
 
 WITH judged AS (
     -- Each row by itself.
-    SELECT *, t.visitor_cookie_id IS NULL AS _scd_key_not_null
-    FROM web.first_dates AS t
+    SELECT *, t.visitor_cookie_id IS NULL AS _scd_key_not_null FROM web.first_dates AS t
 ),
 neighbours AS (
     -- Each row, and whether it is the second where there should be one.

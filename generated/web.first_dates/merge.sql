@@ -1,16 +1,14 @@
 -- web.first_dates: When each visitor's cookie was seen first, with or without a user
 -- Keeps one row per key.
 -- Values: of each column the least of its key.
--- Stops if: a key is NULL, a time is not in the years 1 to 9999, a row of another partition arrives during the run, or
--- settings of the session would change the result.
+-- Stops if: a key is NULL, a year is not in 1 to 9999, a row of another partition arrives during the run, or the
+-- session's settings change the result.
 -- Generated from specs/visitor/first_dates.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The partitions of the batch's keys. Delta skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
-
 SET VARIABLE _scd_partitions_1 = (
-    SELECT COLLECT_SET(CAST(substring(visitorCookieId, 1, 2) AS STRING))
-    FROM web.page_views
+    SELECT COLLECT_SET(CAST(substring(visitorCookieId, 1, 2) AS STRING)) FROM web.page_views
 );
 
 MERGE INTO web.first_dates AS t USING (
@@ -42,8 +40,8 @@ MERGE INTO web.first_dates AS t USING (
         WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
             THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] web.first_dates: run SET TIME ZONE \'UTC\' first')
         WHEN visitor_cookie_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] web.first_dates: visitor_cookie_id is NULL')
-        WHEN BOOL_OR(YEAR(_scd_state.first_date) < 1 OR YEAR(_scd_state.first_date) > 9999)
-            THEN RAISE_ERROR('[SCDGEN_YEAR] web.first_dates: a time is not in the years 1 to 9999')
+        WHEN BOOL_OR(YEAR(_scd_state.first_date) NOT BETWEEN 1 AND 9999)
+            THEN RAISE_ERROR('[SCDGEN_YEAR] web.first_dates: year not in 1-9999')
         WHEN BOOL_AND(_scd_state.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, _scd_state.vcid_first_two))
             THEN TRUE
         ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] web.first_dates: the source changed during the run')
@@ -65,6 +63,5 @@ WHEN MATCHED
         first_day = LEAST(t.first_day, s._scd_state.first_day),
         vcid_first_two = LEAST(t.vcid_first_two, s._scd_state.vcid_first_two)
 -- A new key.
-WHEN NOT MATCHED THEN
-    INSERT (visitor_cookie_id, first_date, first_day, vcid_first_two)
+WHEN NOT MATCHED THEN INSERT (visitor_cookie_id, first_date, first_day, vcid_first_two)
     VALUES (s.visitor_cookie_id, s._scd_state.first_date, s._scd_state.first_day, s._scd_state.vcid_first_two);

@@ -4,35 +4,29 @@
 -- Rows that change nothing: open no version.
 -- Deletes: the source has none.
 -- Open versions that stay open: get the time of the run as their end.
--- Stops if: a key or time is NULL, a time is not in the years 1 to 9999, rows of one key, time and sequence differ, a
--- row of another partition arrives during the run, or settings of the session would change the result.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key, time and sequence differ, a row of
+-- another partition arrives during the run, or the session's settings change the result.
 -- The same rows again: change nothing but the time of the run.
 -- Generated from specs/visitor/visitor_lookup.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The time of this run, written as the end of the open versions.
 -- To run with another value, write it here. If the session has set last_run, leave out both statements.
 DECLARE OR REPLACE VARIABLE last_run TIMESTAMP;
-
 SET VARIABLE last_run = current_timestamp();
 
 -- To run with another value, write it here. If the session has set since, leave out both statements.
 DECLARE OR REPLACE VARIABLE since TIMESTAMP;
-
 SET VARIABLE since = (
-    SELECT coalesce(max(valid_start_date) - INTERVAL 3 DAYS, TIMESTAMP '1900-01-01')
-    FROM web.visitor_lookup
+    SELECT coalesce(max(valid_start_date) - INTERVAL 3 DAYS, TIMESTAMP '1900-01-01') FROM web.visitor_lookup
 );
 
 -- The partitions of the batch's keys. The step "stored" skips the files of all others.
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
-
 SET VARIABLE _scd_partitions_1 = (
     WITH source_query AS (
-        SELECT visitor_cookie_id, user_id, valid_start_date AS seen_at
-        FROM web.user_mapping
+        SELECT visitor_cookie_id, user_id, valid_start_date AS seen_at FROM web.user_mapping
         UNION ALL
-        SELECT visitor_cookie_id, CAST(NULL AS BIGINT), first_date
-        FROM web.first_dates
+        SELECT visitor_cookie_id, CAST(NULL AS BIGINT), first_date FROM web.first_dates
     )
     SELECT COLLECT_SET(CAST(substring(visitor_cookie_id, 1, 2) AS STRING))
     FROM source_query
@@ -41,11 +35,9 @@ SET VARIABLE _scd_partitions_1 = (
 
 MERGE INTO web.visitor_lookup AS t USING (
     WITH source_query AS (
-        SELECT visitor_cookie_id, user_id, valid_start_date AS seen_at
-        FROM web.user_mapping
+        SELECT visitor_cookie_id, user_id, valid_start_date AS seen_at FROM web.user_mapping
         UNION ALL
-        SELECT visitor_cookie_id, CAST(NULL AS BIGINT), first_date
-        FROM web.first_dates
+        SELECT visitor_cookie_id, CAST(NULL AS BIGINT), first_date FROM web.first_dates
     ),
     source_rows AS (
         -- The source's rows, with the target's column names and types.
@@ -78,12 +70,12 @@ MERGE INTO web.visitor_lookup AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] web.visitor_lookup: run SET TIME ZONE \'UTC\' first')
             WHEN visitor_cookie_id IS NULL
                 THEN RAISE_ERROR('[SCDGEN_NULL_KEY] web.visitor_lookup: visitor_cookie_id is NULL')
-            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
-                THEN RAISE_ERROR('[SCDGEN_YEAR] web.visitor_lookup: a time is not in the years 1 to 9999')
+            WHEN YEAR(_scd_at) NOT BETWEEN 1 AND 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] web.visitor_lookup: year not in 1-9999')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] web.visitor_lookup: seen_at is NULL')
             WHEN MIN(_scd_state) FILTER (WHERE _scd_nth = 1)
                 IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_nth = 1)
-                THEN RAISE_ERROR('[SCDGEN_CONFLICT] web.visitor_lookup: two different rows of one key and time: '
+                THEN RAISE_ERROR('[SCDGEN_CONFLICT] web.visitor_lookup: two rows differ: '
                     || TO_JSON(STRUCT(visitor_cookie_id, _scd_at)))
             WHEN BOOL_AND(
                 _scd_state.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, _scd_state.vcid_first_two)
@@ -95,9 +87,8 @@ MERGE INTO web.visitor_lookup AS t USING (
     stored AS (
         -- The versions that the batch can affect.
         SELECT
-            t.visitor_cookie_id,
-            t.valid_start_date AS _scd_from,
-            CASE WHEN NOT t.is_current THEN t.valid_end_date + INTERVAL '1' MICROSECOND END AS _scd_until,
+            t.visitor_cookie_id, t.valid_start_date AS _scd_from,
+            CASE WHEN NOT t.is_current THEN t.valid_end_date + INTERVAL '1' MICROSECOND END AS _scd_to,
             STRUCT(t.user_id, t.vcid_first_two) AS _scd_state
         FROM web.visitor_lookup AS t
         LEFT SEMI JOIN changes AS c ON t.visitor_cookie_id = c.visitor_cookie_id
@@ -105,14 +96,13 @@ MERGE INTO web.visitor_lookup AS t USING (
     ),
     events AS (
         -- The state of a key from a time on, NULL for none: a change (rank 1), or a start (2) or end (3) of a version.
-        SELECT visitor_cookie_id, _scd_at, _scd_state, NULL AS _scd_stored, 1 AS _scd_rank
-        FROM changes
+        SELECT visitor_cookie_id, _scd_at, _scd_state, NULL AS _scd_stored, 1 AS _scd_rank FROM changes
         UNION ALL
         SELECT v.visitor_cookie_id, e._scd_at, e._scd_state, e._scd_stored, e._scd_rank
         FROM stored AS v
             LATERAL VIEW STACK(2,
-                v._scd_from, v._scd_state, STRUCT(v._scd_state, v._scd_until), 2,
-                v._scd_until, NULL, NULL, 3
+                v._scd_from, v._scd_state, STRUCT(v._scd_state, v._scd_to), 2,
+                v._scd_to, NULL, NULL, 3
             ) e AS _scd_at, _scd_state, _scd_stored, _scd_rank
         WHERE e._scd_at IS NOT NULL
         DISTRIBUTE BY visitor_cookie_id -- of the whole UNION: one shuffle serves every step
@@ -132,9 +122,7 @@ MERGE INTO web.visitor_lookup AS t USING (
         -- NULL in a change means "not given": the last known value stays.
         -- Before it, the first known one; at the start of a stored version, the stored one.
         SELECT
-            visitor_cookie_id,
-            _scd_at,
-            _scd_stored,
+            visitor_cookie_id, _scd_at, _scd_stored,
             CASE
                 WHEN _scd_state IS NOT NULL
                     THEN STRUCT(
@@ -172,21 +160,19 @@ MERGE INTO web.visitor_lookup AS t USING (
     ),
     versions AS (
         -- A version lasts until the next start or delete of its key, exclusive.
-        SELECT *, LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_at, NULL)) IGNORE NULLS OVER by_key AS _scd_until
+        SELECT *, LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_at, NULL)) IGNORE NULLS OVER by_key AS _scd_to
         FROM starts
         WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
     )
     -- What differs from what is stored.
     SELECT
-        visitor_cookie_id,
-        _scd_state.*,
+        visitor_cookie_id, _scd_state.*,
         CAST(date_format(_scd_at, 'yyyy-MM-dd') AS STRING) AS start_day,
         _scd_at AS valid_start_date,
-        COALESCE(_scd_until - INTERVAL '1' MICROSECOND, session.last_run) AS valid_end_date,
-        _scd_until IS NULL AS is_current,
-        _scd_opens
+        COALESCE(_scd_to - INTERVAL '1' MICROSECOND, session.last_run) AS valid_end_date,
+        _scd_to IS NULL AS is_current, _scd_opens
     FROM versions
-    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_until) END
+    WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_to) END
 ) AS s
     -- A key and a start identify a version; the rest leaves out rows that cannot match.
     ON t.visitor_cookie_id = s.visitor_cookie_id
@@ -194,18 +180,14 @@ MERGE INTO web.visitor_lookup AS t USING (
         AND (t.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.vcid_first_two))
 -- Redundant: the version before it now has the same values.
 WHEN MATCHED AND NOT s._scd_opens THEN DELETE
--- A stored version whose end or values change; both are written.
-WHEN MATCHED THEN
-    UPDATE SET
-        user_id = s.user_id, vcid_first_two = s.vcid_first_two, valid_end_date = s.valid_end_date,
-        is_current = s.is_current
--- A version that is not stored yet.
-WHEN NOT MATCHED THEN
-    INSERT (visitor_cookie_id, user_id, start_day, vcid_first_two, valid_start_date, valid_end_date, is_current)
-    VALUES (
-        s.visitor_cookie_id, s.user_id, s.start_day, s.vcid_first_two, s.valid_start_date, s.valid_end_date,
-        s.is_current
-    )
+WHEN MATCHED THEN UPDATE SET
+    user_id = s.user_id, vcid_first_two = s.vcid_first_two, valid_end_date = s.valid_end_date,
+    is_current = s.is_current
+WHEN NOT MATCHED THEN INSERT (
+    visitor_cookie_id, user_id, start_day, vcid_first_two, valid_start_date, valid_end_date, is_current
+) VALUES (
+    s.visitor_cookie_id, s.user_id, s.start_day, s.vcid_first_two, s.valid_start_date, s.valid_end_date, s.is_current
+)
 -- An open version that the batch does not touch: its end is the time of this run.
-WHEN NOT MATCHED BY SOURCE AND t.is_current AND t.valid_end_date <> session.last_run THEN
-    UPDATE SET valid_end_date = session.last_run;
+WHEN NOT MATCHED BY SOURCE AND t.is_current AND t.valid_end_date <> session.last_run THEN UPDATE SET
+    valid_end_date = session.last_run;

@@ -12,7 +12,7 @@ WITH judged AS (
             AS _scd_end_after_start,
         NOT COALESCE(t.is_current IN (TRUE, FALSE), FALSE) AS _scd_flag_matches_end,
         t.visitor_cookie_id IS NULL OR t.valid_start_date IS NULL AS _scd_key_not_null,
-        CASE WHEN NOT t.is_current THEN t.valid_end_date + INTERVAL '1' MICROSECOND END AS _scd_until,
+        CASE WHEN NOT t.is_current THEN t.valid_end_date + INTERVAL '1' MICROSECOND END AS _scd_to,
         STRUCT(t.user_id, t.vcid_first_two) AS _scd_state
     FROM web.visitor_lookup_direct AS t
 ),
@@ -44,15 +44,15 @@ FROM neighbours AS t
         -- at most one open version per key.
         'one_current', _scd_one_current,
         -- no version begins before the one before it has ended.
-        'no_overlap', _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until),
+        'no_overlap', _scd_next IS NOT NULL AND (_scd_to IS NULL OR _scd_next < _scd_to),
         -- a version ends where the next begins.
-        'contiguous', _scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next),
+        'contiguous', _scd_to IS NOT NULL AND (_scd_next IS NULL OR _scd_to < _scd_next),
         -- no two versions of a key begin at one time.
         'unique_start', _scd_unique_start,
         -- a version ends after it begins.
         'end_after_start', _scd_end_after_start,
         -- no two adjoining versions are equal.
-        'no_repeat', _scd_next = _scd_until AND _scd_same,
+        'no_repeat', _scd_next = _scd_to AND _scd_same,
         -- the flag has one of its two values.
         'flag_matches_end', _scd_flag_matches_end,
         -- no key and no start is NULL.

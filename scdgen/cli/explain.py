@@ -122,7 +122,7 @@ def _text(value: object) -> str:
 def as_summary(spec: Spec, script: Script) -> str:
     """Format what fits on a screen for a short spec; ``script`` is the spec's merge.sql."""
     page = _begin_page(spec)
-    if what := describe_merge(script):
+    if what := describe_merge(spec, script):
         page.write_paragraph()
         page.write_text(escape_control(what))
     found = settings(spec)
@@ -144,11 +144,12 @@ def _write_columns(page: click.HelpFormatter, spec: Spec) -> None:
         page.write_dl([(escape_control(name), escape_control(of)) for name, of in _list_inputs(lineage(spec))], _COLUMN)
 
 
-def describe_merge(script: Script) -> str:
-    """Return what the header of a merge.sql says about it, without the lines about the table and the file."""
-    lines = script.head.splitlines()[1:]
+def describe_merge(spec: Spec, script: Script) -> str:
+    """Return what the header of a merge.sql says about it, without the table and the file."""
+    lines = script.head.splitlines()[bool(spec.description) :]
     says = itertools.takewhile(lambda line: line.startswith("-- ") and not line.startswith("-- Generated from "), lines)
-    return " ".join(line.removeprefix("-- ") for line in says)
+    text = " ".join(line.removeprefix("-- ") for line in says)
+    return text if spec.description else text.partition(": ")[2]
 
 
 def _list_inputs(found: Lineage) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from typing import ClassVar, TypeVar
 
 from scdgen import sql
 from scdgen.errors import printable
-from scdgen.facts.columns import Field, apply, struct
+from scdgen.facts.columns import Field, struct
 from scdgen.model.spec import Spec
 
 F = TypeVar("F", bound="Facts")
@@ -114,8 +114,6 @@ YEAR = "year"  # the rule for dates and times that a cast has made of other valu
 SETTINGS = "settings"
 TIME_ZONE = "time_zone"
 
-_WIDTH = 80  # of a refusal, which may follow a condition
-
 EXPECTATION = "expectation_"  # and its name: the rule for rows that break an expectation
 
 # The fix for a row or a batch that breaks a rule. The runner adds it to the short message in the SQL.
@@ -170,19 +168,8 @@ def refusal(spec: Spec, rule: str, what: str, values: Sequence[str] = ()) -> str
 
     ``values`` are SQL expressions, which follow ``what`` in the message.
     """
-    message = f"[SCDGEN_{rule.upper()}] {spec.target}: {what}"
-    call = "RAISE_ERROR"
-    if not values:
-        return apply(call, [sql.text_literal(message)])
-    parts = [sql.text_literal(f"{message}: " if what else message), *values]
-    line = f"{call}({' || '.join(parts)})"
-    if len(line) <= _WIDTH and "\n" not in line:
-        return line
-    lines = [parts[0]]
-    for part in parts[1:]:
-        fits = "\n" not in part and len(lines[-1]) + len(part) <= _WIDTH + 8
-        lines[-1:] = [f"{lines[-1]} || {part}"] if fits else [lines[-1], f"|| {part}"]
-    return f"{call}(\n    " + "\n    ".join(lines) + "\n)"
+    message = f"[SCDGEN_{rule.upper()}] {spec.target}: {what}{': ' if what and values else ''}"
+    return f"RAISE_ERROR({' || '.join([sql.text_literal(message), *values])})"
 
 
 def refuse_rows(spec: Spec, rule: str, what: str, at: Iterable[str]) -> str:

@@ -36,7 +36,7 @@ BY_RUN = "get the time of the run as their end"
 RECORDED = "are none: a row that changes is ended at the time of the run, and what it becomes is inserted"
 _NULL = {True: "a key or time is NULL", False: "a key is NULL"}
 _RULES = {
-    YEAR: "a time is not in the years 1 to 9999",
+    YEAR: "a year is not in 1 to 9999",
     "reserved_key": "a row has the key of the unknown member",
     "outside_scope": "a row is outside of the scope",
     "unknown_column": "a row sets a column that the spec does not have",
@@ -52,7 +52,7 @@ def stops(spec: Spec, rows: Rows, has_time: bool, conflict: bool, others: Iterab
         found += ["a row breaks an expectation"] if any(rule.refusal for rule in rows.expected) else []
         found += [f"rows of one {one_of(has_time, bool(rows.sequence))} differ"] if conflict else []
         found += ["the extract is empty"] if rows.empty else []
-    *first, last = (*found, *others, "settings of the session would change the result")
+    *first, last = (*found, *others, "the session's settings change the result")
     yield headline("Stops if", f"{', '.join(first)}{', or ' if first else ''}{last}")
 
 
@@ -65,4 +65,4 @@ def one_of(has_time: bool, has_sequence: bool) -> str:
 def too_many(guards: Guards) -> list[str]:
     """Return the limit of the keys that an extract deletes, if it has one."""
     limit = guards.max_deleted
-    return [] if limit is None else [f"more than {100 * limit:.6g} % of the keys would be deleted"]
+    return [] if limit is None else [f"over {100 * limit:.6g} % of the keys would be deleted"]

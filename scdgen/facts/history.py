@@ -93,7 +93,7 @@ class Times:
     @property
     def no_next(self) -> str:
         """Return the column that is NULL, because nothing follows an open version."""
-        return f"{cast('NULL', self.type)} AS _scd_next"
+        return f"{cast('NULL', self.type)} AS _scd_to"
 
     def _shift(self, value: str, sign: str) -> str:
         gap = self.history.gap

@@ -106,7 +106,7 @@ class Join:
         tables = dict[str, JoinedTable]()
         for alias, joined in spec.source.join.items():
             tables[alias.lower()] = _table(spec, times, alias, joined, tables)
-        since, shown = spec.source.changed_since, ("_scd_table", "_scd_from", "_scd_until")
+        since, shown = spec.source.changed_since, ("_scd_table", "_scd_from", "_scd_to")
         return cls(
             tables=tuple(tables.values()),
             keys=tuple(map(sql.quote, spec.keys)),
@@ -166,7 +166,7 @@ class Join:
         parents = self.parents[: self.parents.index(last) + 1] if last else self.parents
         start = f"{self.base}.{'_scd_at' if self.spanned else '_scd_from'}"
         starts = [start, *(f"{table.alias}._scd_from" for table in parents)]
-        ends = [f"{self.base}._scd_until", *(f"{table.alias}._scd_until" for table in parents)]
+        ends = [f"{self.base}._scd_to", *(f"{table.alias}._scd_to" for table in parents)]
         return (apply("GREATEST", starts), apply("LEAST", ends)) if parents else (start, ends[0])
 
     @property
@@ -215,7 +215,7 @@ def _table(spec: Spec, of_spec: Times, alias: str, joined: Given, before: dict[s
         columns=_read_of(spec, alias.lower()) if child else (),
     )
     # A refusal in the step of the table shows its own columns.
-    ends = {"_scd_from": sql.expression(joined.start), "_scd_until": sql.expression(joined.end)}
+    ends = {"_scd_from": sql.expression(joined.start), "_scd_to": sql.expression(joined.end)}
     times = [read.text if read.bare else f"{read.text} AS {name}" for name, read in ends.items()]
     row = [
         f"{table.label} AS _scd_table",

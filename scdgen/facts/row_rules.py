@@ -18,7 +18,7 @@ from scdgen.facts.state import State
 from scdgen.facts.variables import Partition
 from scdgen.model.spec import QUERY, Snapshot, Spec
 from scdgen.sql.tokens import with_column
-from scdgen.sql.words import all_true, bare, negated
+from scdgen.sql.words import all_true, any_true, bare, negated
 from scdgen.sql.zones import UTC_NAMES
 
 SOURCE_VIEW = "_scd_source"
@@ -145,10 +145,10 @@ def read_rows(source: SourceRow, partitions: Iterable[Partition]) -> Rows:
     if join:
         read = aliased(join.base_keys, join.base)
         columns |= {key: _with_name(sql.quote(key), text) for key, text in zip(spec.keys, read, strict=True)}
-        select = [*map(_with_name, ("_scd_at", "_scd_until"), join.common())]
+        select = [*map(_with_name, ("_scd_at", "_scd_to"), join.common())]
     more = {"_scd_at": source.time} if source.has_time else {}
     if times and spec.source.effective_until is not None:
-        more["_scd_until"] = times.until_of(sql.expression(spec.source.effective_until).text)
+        more["_scd_to"] = times.until_of(sql.expression(spec.source.effective_until).text)
     if spec.source.sets is not None:
         sets = convert(sql.expression(spec.source.sets), "ARRAY<STRING>")
         more["_scd_sets"] = apply("ARRAY_SORT", [f"ARRAY_DISTINCT(TRANSFORM({sets}, name -> LOWER(name)))"])
@@ -266,7 +266,7 @@ def _rules(source: SourceRow) -> Iterator[Rule]:
         return
     end = sql.expression(spec.source.effective_until).bare or "effective_until"
     relation = "is not after" if spec.history.gap is None else "is before"
-    yield rule("end_before_start", "_scd_until <= _scd_at", f"{end} {relation} {time}")
+    yield rule("end_before_start", "_scd_to <= _scd_at", f"{end} {relation} {time}")
 
 
 def _year_rules(source: SourceRow) -> Iterator[Rule]:
@@ -275,7 +275,7 @@ def _year_rules(source: SourceRow) -> Iterator[Rule]:
     A cast makes '202401' the year 202401, and milliseconds the year 55969.
     """
     spec = source.spec
-    own = [("_scd_at", spec.source.effective_at), ("_scd_until", spec.source.effective_until)]
+    own = [("_scd_at", spec.source.effective_at), ("_scd_to", spec.source.effective_until)]
     times = [name for name, text in own if text is not None and source.time_type in DATED]
     # A column with the time of the row is the same value again.
     read = {source.time} if times else set[str]()
@@ -288,9 +288,9 @@ def _year_rules(source: SourceRow) -> Iterator[Rule]:
 
 def year_rule(spec: Spec, times: Sequence[str]) -> Rule:
     """Return the rule for the years of dates and times, given as expressions."""
-    first, last = (apply(f, times) if len(times) > 1 else times[0] for f in ("LEAST", "GREATEST"))
-    broken = f"YEAR({first}) < 1 OR YEAR({last}) > 9999"
-    return Rule(YEAR, broken, refusal(spec, YEAR, "a time is not in the years 1 to 9999"))
+    bounds = [apply(function, times) for function in ("LEAST", "GREATEST")] if times[1:] else times
+    broken = any_true(f"YEAR({bound}) NOT BETWEEN 1 AND 9999" for bound in bounds)
+    return Rule(YEAR, broken, refusal(spec, YEAR, "year not in 1-9999"))
 
 
 def _expected(source: SourceRow) -> Iterator[Expected]:
@@ -393,9 +393,9 @@ class Guards:
         )
 
 
-def refuse_conflict(spec: Spec, what: str, at: Iterable[str]) -> str | None:
-    """Return the refusal of different, unordered rows of one ``what``; ``None`` if any of them may be taken."""
-    return refuse_rows(spec, "conflict", f"two different rows of one {what}", at) if spec.conflicts == "fail" else None
+def refuse_conflict(spec: Spec, at: Iterable[str]) -> str | None:
+    """Return the refusal of different, unordered rows of one key, and time; ``None`` if any of them may be taken."""
+    return refuse_rows(spec, "conflict", "two rows differ", at) if spec.conflicts == "fail" else None
 
 
 def _refuse_empty(spec: Spec) -> str | None:
@@ -406,12 +406,11 @@ def _refuse_empty(spec: Spec) -> str | None:
 
 
 def refuse_deleted(spec: Spec, limit: float) -> str:
-    """Return the refusal of a snapshot that deletes more of the current keys, in the words of a plan."""
-    count = ["_scd_closing", "IF(_scd_closing = 1, ' key deleted (', ' keys deleted (')"]
-    share = ["ROUND(100 * _scd_closing / _scd_current, 1)", sql.text_literal(f" %; {describe_limit(limit)})")]
-    return refusal(spec, "max_deleted", "", [*count, *share])
+    """Return the refusal of a snapshot that deletes more of the current keys."""
+    parts = ["_scd_closing", "' of '", "_scd_current", sql.text_literal(f" keys deleted ({describe_limit(limit)})")]
+    return refusal(spec, "max_deleted", "", parts)
 
 
-def refuse_early(spec: Spec, what: str, at: str) -> str:
-    """Return the refusal of a snapshot that is older than a version or row that it would close or remove."""
-    return refuse_rows(spec, "taken_at", f"the snapshot is not newer than a {what}", [at])
+def refuse_early(spec: Spec, does: str, at: str) -> str:
+    """Return the refusal of a snapshot that is older than what it ``does`` something to, as in "closes"."""
+    return refuse_rows(spec, "taken_at", f"the snapshot must be newer than what it {does}", [at])

@@ -165,7 +165,7 @@ class Infer(Facts, template="infer.sql.j2"):
             values=tuple(
                 field.name if field.is_key else f"{cast('NULL', field.type)} AS {field.name}" for field in fields
             ),
-            version=(*names_of(fields), *history.opened("_scd_at", "_scd_next", inferred=True)),
+            version=(*names_of(fields), *history.opened("_scd_at", "_scd_to", inferred=True)),
         )
 
 
@@ -197,7 +197,7 @@ class Unknown(Facts, template="unknown.sql.j2"):
                 f"{history.times.beginning} AS _scd_at",
                 history.times.no_next,
             ),
-            version=(*names_of(fields), *history.opened("_scd_at", "_scd_next", inferred=False)),
+            version=(*names_of(fields), *history.opened("_scd_at", "_scd_to", inferred=False)),
         )
 
 

@@ -77,7 +77,7 @@ class OneRow(Facts, template="one_row/steps.sql.j2"):
         )
         taken = (found.whole or "MAX_BY")[:3]
         at = [f"{taken}({AT}) FILTER (WHERE _scd_differs) AS {AT}"] if source.has_time else []
-        conflict = refuse_conflict(spec, "key and time" if source.has_time else "key", at)
+        conflict = refuse_conflict(spec, at)
         refuses = conflict is not None and bool(found.ordered or source.flags_deletes)
         return replace(found, refuses=refuses, conflict=conflict or "")
 

@@ -141,8 +141,8 @@ class Scd1(Pattern):
         staging: OneRow | Scd1Snapshot = batch
         removes, early = spec.reads_snapshot and spec.deletes in {"remove", "mark"}, None
         if spec.reads_snapshot:
-            what = "row that it flags as deleted" if batch.deleted else "row that it removes"
-            early = refuse_early(spec, what, "_scd_updated_at") if removes and source.session.taken_at else None
+            does = "flags as deleted" if batch.deleted else "removes"
+            early = refuse_early(spec, does, "_scd_updated_at") if removes and source.session.taken_at else None
             staging = Scd1Snapshot(replace(batch, named="snapshot"), Guards.of(source), removes, early)
         lines = headlines(spec, batch, Guards.of(source), removes, early is not None)
         return Scd1Merge(

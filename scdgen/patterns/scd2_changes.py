@@ -43,7 +43,7 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
             reachable=source.beside_reached(*bounds),
             # The steps look at one key at a time, so where the batch has a bound, each key has its own (0017).
             affected=(times.reachable(times.before("c._scd_at")),) if bounds else (),
-            conflict=refuse_conflict(spec, "key and time", ["_scd_at"]),
+            conflict=refuse_conflict(spec, ["_scd_at"]),
             late_refusal=refuse_rows(spec, "late", "a late row", ["_scd_at"]),
         )
 

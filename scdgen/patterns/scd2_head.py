@@ -47,7 +47,8 @@ def headlines(spec: Spec, steps: Steps, recorded: bool) -> Iterator[str]:
     if recorded:
         yield headline("Overwritten values", RECORDED)
     yield from stops(spec, steps.rows, feed != "snapshot", steps.conflict is not None, _stops(steps, recorded))
-    yield headline("The same rows again", _again(steps))
+    if again := _again(steps):
+        yield headline("The same rows again", again)
 
 
 def _times(steps: Steps) -> Iterator[str]:
@@ -86,12 +87,11 @@ def _stops(steps: Steps, recorded: bool) -> Iterator[str]:
 
 def _again(steps: Steps) -> str:
     nothing = "change nothing but the time of the run" if steps.history.times.by_run else "change nothing"
-    if not isinstance(steps, Scd2Changes):
-        return nothing
+    plain = nothing if steps.history.times.by_run else ""
+    if not isinstance(steps, Scd2Changes) or steps.late == "ignore":
+        return plain
     if steps.late == "fail":
         return f"{nothing}, or stop because they are late by then"
-    if steps.late == "ignore":
-        return nothing
     counts_again = steps.sequence is not None and not steps.keeps
     deletes_member = steps.inferred is not None and steps.source.flags_deletes
     unless = (
@@ -100,4 +100,4 @@ def _again(steps: Steps) -> str:
         ("a delete from before the change that completed an inferred member ends it", deletes_member),
     )
     found = [text for text, holds in unless if holds]
-    return f"{nothing}, except that {' and '.join(found)}" if found else nothing
+    return f"{nothing}, except that {' and '.join(found)}" if found else plain

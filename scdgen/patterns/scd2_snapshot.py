@@ -51,10 +51,10 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
             late=spec.late,
             # The action of a version that is open again depends on the one before it.
             reachable=source.beside_reached(*([] if spec.history.action else [times.reachable(source.bound)])),
-            conflict=refuse_conflict(spec, "key", []),
+            conflict=refuse_conflict(spec, []),
             older=refusal(spec, "taken_at", "the snapshot is older than what is stored", [stored]),
             newest=newest,
-            early=refuse_early(spec, "version that it closes", "_scd_stored._scd_from"),
+            early=refuse_early(spec, "closes", "_scd_stored._scd_from"),
             late_refusal=refuse_rows(spec, "late", "a late row", ["_scd_at"]),
         )
 
@@ -132,7 +132,7 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
     @property
     def is_live(self) -> str:
         """Return the condition that the stored version is open and not the mark of a delete."""
-        return "_scd_stored._scd_until IS NULL" + (" AND NOT _scd_stored._scd_deleted" if self.marks else "")
+        return "_scd_stored._scd_to IS NULL" + (" AND NOT _scd_stored._scd_deleted" if self.marks else "")
 
     @property
     def happens(self) -> str:

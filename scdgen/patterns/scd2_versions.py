@@ -32,7 +32,7 @@ class Scd2Versions(VersionSteps, template="scd2/versions/steps.sql.j2"):
         return cls(
             source=source,
             history=history,
-            conflict=refuse_rows(spec, "conflict", "two different rows of one key and time", ["_scd_at"]),
+            conflict=refuse_rows(spec, "conflict", "two rows differ", ["_scd_at"]),
             overlap=None if join and not join.overlapping else refuse_rows(spec, rule, what, ["_scd_at"]),
         )
 
@@ -69,12 +69,12 @@ class Scd2Versions(VersionSteps, template="scd2/versions/steps.sql.j2"):
     @property
     def content(self) -> tuple[str, ...]:
         """Return what two rows of one key and start may not differ in, by the columns of the table."""
-        return (*(field.named for field in self.source.fields if not field.is_key), "_scd_until")
+        return (*(field.named for field in self.source.fields if not field.is_key), "_scd_to")
 
     @property
     def compared(self) -> tuple[str, ...]:
         """Return what two rows of one key and start may not differ in; spans that do not overlap have one end."""
-        return (*self.state.comparable(), *((struct(["_scd_until"]),) if self.overlap else ()))
+        return (*self.state.comparable(), *((struct(["_scd_to"]),) if self.overlap else ()))
 
     @property
     def order(self) -> str:

@@ -54,7 +54,7 @@ def _run_built_in(engine: Engine, spec: Spec, relation: str | None, limit: int) 
         queries.names, spark.sql(queries.counts).collect()[0], queries.rows, queries.order, queries.hints, strict=True
     ):
         # The instant after a very late end may not fit in a Python value.
-        frame = spark.sql(query).drop("_scd_until", "_scd_same").orderBy(*order) if failures else None
+        frame = spark.sql(query).drop("_scd_to", "_scd_same").orderBy(*order) if failures else None
         results.append(CheckResult(name, int(failures), _read_sample(frame, limit), hint))
     return results
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from scdgen.run.local import LocalRows, LocalTables
 
-UNTIL, OPEN = "_scd_until", "_scd_open"
+UNTIL, OPEN = "_scd_to", "_scd_open"
 
 Given = tuple[str, str, str]
 """A value that the caller gives: what it is passed as, its text, its type."""
@@ -117,7 +117,7 @@ class VersionRows:
     columns: tuple[str, ...]
     """The names of the columns of the table."""
     rows: Sequence[Mapping[str, Any]]
-    """The rows. Those of scd2 also have ``_scd_until``, the exclusive end, NULL while open, and ``_scd_open``."""
+    """The rows. Those of scd2 also have ``_scd_to``, the exclusive end, NULL while open, and ``_scd_open``."""
     following: Mapping[str, Any] | None = None
     """The row after the last one; ``None`` if no limit left any out."""
     zone: str = ""

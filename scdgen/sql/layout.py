@@ -103,8 +103,7 @@ def lay_out(text: str) -> str:
     """Lay out the statements of a file; kept, as most files of a spec are the same for each of its batches.
 
     >>> print(lay_out("SELECT  a\\n FROM t ; -- all\\n-- Why.\\nSET VARIABLE b = (SELECT MIN(c)\\n FROM t) ;"), end="")
-    SELECT a
-    FROM t; -- all
+    SELECT a FROM t; -- all
     <BLANKLINE>
     -- Why.
     SET VARIABLE b = (SELECT MIN(c) FROM t);
@@ -119,13 +118,18 @@ def lay_out(text: str) -> str:
         statements[-1].append(word)
         if word.text == ";":
             statements.append([])
-    laid = []
+    laid = list[str]()
     for statement in filter(None, statements):
         items = _nest(iter(statement))
         end = items.pop() if statement[-1].text == ";" else Word("")
         if not items or (_words(items).startswith(("WITH", "MERGE")) and not any(item.is_query for item in items)):
             return text.strip() + "\n"  # which the gate refuses
-        laid.append(_above(items[0], 0) + _statement(items) + _text([end]))
+        above, text = _above(items[0], 0), _statement(items) + _text([end])
+        is_declared = bool(laid) and laid[-1].rpartition("\n")[2].startswith("DECLARE")
+        if is_declared and not above and text.startswith("SET VARIABLE"):
+            laid[-1] += f"\n{text}"  # the variable's value
+        else:
+            laid.append(above + text)
     return "\n\n".join([*laid, *filter(None, [rest])]) + "\n"
 
 
@@ -273,7 +277,7 @@ def _split(items: Items, begins: re.Pattern[str]) -> list[tuple[str, Items]]:
 
 
 def _statement(items: Items, by: int = 0) -> str:
-    """A statement, or a query with each clause on a line of its own."""
+    """A statement, or a query with each clause on a line of its own; SELECT and FROM alone are on one if they fit."""
     first = _words(items)
     if first.startswith("WITH"):
         return _with(items, by)
@@ -290,10 +294,17 @@ def _statement(items: Items, by: int = 0) -> str:
         return f"{head} {_expression(items[place:], by, len(head) + 1, 1)}"
     if not first.startswith(("SELECT", "FROM")) and first:
         return _expression(items, by, by)
-    text = ""
-    for name, clause in _split(items, _QUERY):
+    text, last = "", ""
+    clauses = _split(items, _QUERY)
+    for place, (name, clause) in enumerate(clauses):
         at = by + _BY if name == "LATERAL VIEW" else by
-        text += (_pad(at) if text else "") + _above(clause[0], at) + _clause(name, clause, at)
+        above, line = _above(clause[0], at), _clause(name, clause, at)
+        is_whole = place + 1 == len(clauses) or clauses[place + 1][0].startswith(("UNION", "EXCEPT", "INTERSECT"))
+        if name == "FROM" and is_whole and last.startswith("SELECT") and not above and _fits(f"{last} {line}", by, 1):
+            text += f" {line}"
+        else:
+            text += (_pad(at) if text else "") + above + line
+        last = line
     return text
 
 
@@ -334,8 +345,15 @@ def _when(items: Items) -> str:
     if _fits(line, 0, 1) and len(acts) == 1:
         return line
     head = _text(items[: then + 1])
-    text = head if _fits(head, 0) else _expression(items[:then], 0, 0) + _pad(_BY) + "THEN"
-    return text + "".join(_pad(_BY) + _above(act[0], _BY) + _clause(name, act, _BY) for name, act in acts)
+    if not _fits(head, 0):
+        head = _expression(items[:then], 0, 0) + _pad(_BY) + "THEN"
+        return head + "".join(_pad(_BY) + _clause(name, act, _BY) for name, act in acts)
+    (name, first), *rest = acts
+    text = _clause(name, first, 0, f"{head} ")
+    for name, act in rest:
+        is_open = text.endswith("\n)")
+        text = text[:-1] + _clause(name, act, 0, ") ") if is_open else text + _pad(_BY) + _clause(name, act, _BY)
+    return text
 
 
 def _create(items: Items) -> str:
@@ -353,11 +371,12 @@ def _create(items: Items) -> str:
     return text
 
 
-def _clause(name: str, items: Items, by: int) -> str:
+def _clause(name: str, items: Items, by: int, before: str = "") -> str:
+    """A clause, with what is before it on its first line."""
     count = _length(items, name) if name else 0
-    head, body = _text(items[:count]), items[count:]
+    head, body = before + _text(items[:count]), items[count:]
     if not body or not name:
-        return _text(items)
+        return before + _text(items)
     column = by + len(head) + 1
     if _LISTS.fullmatch(name):
         return head + _list(body, by, column, calls=name == "SELECT")
@@ -391,7 +410,7 @@ def _list(items: Items, by: int, column: int, calls: bool) -> str:
     computed = sum(any(isinstance(item, Group) for item in part) for part in parts)
     if _fits(line, column, 1) and not (calls and len(parts) > 1 and computed > 2):
         return f" {line}"
-    if len(parts) == 1 and not items[0].first.above:
+    if len(parts) == 1 and not items[0].first.above and (calls or not _fits(line, by + _BY, 1)):
         return " " + _part(items, by, column)
     parts = _filled(parts, by + _BY)
     return "".join(_pad(by + _BY) + _above(part[0], by + _BY) + _part(part, by + _BY, by + _BY) for part in parts)
@@ -425,7 +444,9 @@ def _group(group: Item, by: int, column: int = 0, tail: int = 0, broken: bool = 
     elif _WINDOW.match(_words(group.items)):
         body = _pad(inside).join(_clause(name, part, inside) for name, part in _split(group.items, _WINDOW))
     else:
-        rows = _parts(group.items) if each else _rows(_parts(group.items), inside)
+        parts = _parts(group.items)
+        is_short = parts and not each and not _is_count(parts[0]) and _fits(_text(group.items), inside)
+        rows = parts if each else [group.items] if is_short else _rows(parts, inside)
         if rows and len(rows) > 1 and _is_count(rows[0]):  # how many rows STACK has
             group.first.text += _text(rows.pop(0))
         body = _pad(inside).join(_above(row[0], inside) + _part(row, inside, inside) for row in rows)
@@ -434,14 +455,14 @@ def _group(group: Item, by: int, column: int = 0, tail: int = 0, broken: bool = 
 
 
 def _filled(parts: list[Items], by: int, calls: bool = False) -> list[Items]:
-    """The parts of a list, as many on a line as fit, if all are names, or assign a name to a name."""
-    if not calls and any(isinstance(item, Group) or item.above or item.beside for part in parts for item in part):
-        return parts
-    lines: list[Items] = [[]]
+    """The parts of a list: as many names on a line as fit, and each computed value on a line of its own."""
+    lines, is_full = list[Items](), True
     for part in parts:
-        if lines[-1] and not _fits(_text([*lines[-1], *part]), by):
+        is_computed = not calls and any(isinstance(item, Group) or item.above or item.beside for item in part)
+        if is_full or is_computed or not _fits(_text([*lines[-1], *part]), by, part[-1].upper != ","):
             lines.append([])
         lines[-1] = [*lines[-1], *part]
+        is_full = is_computed
     return lines
 
 
@@ -512,6 +533,11 @@ def _expression(items: Items, by: int, column: int, tail: int = 0) -> str:
             continue
         text = _expression(items[: places[0]], by, column)
         for place, end in zip(places, [*places[1:], len(items)], strict=True):
+            line = " " + _text(items[place:end])
+            more = 0 if end < len(items) else tail
+            if word == "||" and _fits(line, len(text.rpartition("\n")[2]) + (0 if "\n" in text else column), more):
+                text += line
+                continue
             text += _pad(by + _BY) + _above(items[place], by + _BY) + _text(items[place : place + 1]) + " "
             text += _expression(items[place + 1 : end], by + _BY, by + _BY + 1 + len(word))
         return text

@@ -67,5 +67,5 @@ def test_param_with_a_default_is_the_variable_with_the_time_of_a_run(param: str,
     """
     merge = render(load_spec_text(text)).merge
     assert f"SET VARIABLE {sets}" in " ".join(merge.split()).replace("( ", "(")
-    assert f"UPDATE SET valid_to = {end};" in merge
+    assert f"UPDATE SET valid_to = {end};" in " ".join(merge.split())
     assert ("_scd_last_run" in merge) == (end == "_scd_last_run")

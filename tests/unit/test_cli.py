@@ -145,7 +145,7 @@ def test_stopped_call_names_the_file_to_continue_with(caplog: pytest.LogCaptureF
 
 def test_file_that_was_merged_before_is_skipped() -> None:
     inputs = [Input(f"sub-{number}.csv", {}) for number in (9, 10)]
-    older = DataError("crm.t: the snapshot is not newer than a version that it closes", rule="taken_at")
+    older = DataError("crm.t: the snapshot must be newer than what it closes", rule="taken_at")
     first, last = (Outcome("crm.t", error=older, source=given.source) for given in inputs)
     says = "0 of 2 files done; if sub-9.csv was merged before, continue with --from sub-10.csv"
     assert summarize_inputs([first], inputs) == says

@@ -90,7 +90,7 @@ def test_specs_given_together_say_it_too(tmp_path: Path) -> None:
     assert alone.source.join["a"].start == "valid_from"
     assert (together.source.join["a"].start, together.source.join["a"].gap) == ("begins", "1 day")
     merge = render(together).merge
-    assert "NULLIF(\n" in merge and "+ INTERVAL '1' DAY AS _scd_until" in merge
+    assert "NULLIF(\n" in merge and "+ INTERVAL '1' DAY AS _scd_to" in merge
     assert "WHERE is_deleted = FALSE" in merge
 
 

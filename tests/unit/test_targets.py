@@ -212,13 +212,11 @@ def test_generate_into_targets(capsys: pytest.CaptureFixture[str], monkeypatch: 
     assert sorted(map(str, Path("generated").glob("*/*"))) == ["generated/dev/crm.t", "generated/prod/crm.t"]
     for dev in Path("generated/dev/crm.t").iterdir():
         prod = Path("generated/prod/crm.t", dev.name).read_text()
-        assert (
-            dev.read_text()
-            .replace("dev.crm_ann.", "prod.crm.")
-            .replace("dev.raw_ann.", "prod.raw.")
-            .replace("dev.crm_ann", "prod.crm")
-            == prod
-        ), dev.name
+        text = dev.read_text()
+        for name in ("crm", "raw"):
+            text = text.replace(f"dev.{name}_ann", f"prod.{name}")
+        # A shorter name may leave room for more on a line.
+        assert text.split() == prod.split(), dev.name
     assert "Generated from specs/t.yml" in Path("generated/dev/crm.t/merge.sql").read_text()
     # By default, all that have a folder are compared.
     assert run(capsys, "generate", "--check", "specs") == (0, "", "")
