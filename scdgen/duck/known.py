@@ -12,7 +12,7 @@ from scdgen.errors import UsageError
 
 # Topic -> the functions whose translation gives Spark's value, whatever the values, after their parameters and result.
 # A parameter is a kind of values (`text`, ...), a type, a literal ('...' is not empty, 0.. is a number from there on),
-# `same` for values of one kind, or `plain` for such without others inside. With ? it may be left out, with + it may be
+# `same` for values of one kind, or `plain` for such without nested ones. With ? it may be left out, with + it may be
 # repeated.
 _FUNCTIONS = {
     "text": """
@@ -57,7 +57,7 @@ _FUNCTIONS = {
         (plain+) same: GREATEST LEAST
         (boolean, same+) same: IF
     """,
-    "values with others inside": """
+    "nested values": """
         (same+) ARRAY: ARRAY
         (array) ARRAY: ARRAY_COMPACT
         (array) BIGINT: SIZE

@@ -42,7 +42,7 @@ _READ = {"%Y": "[0-9]{4}", "%-m": "[0-9]{1,2}", "%-d": "[0-9]{1,2}", "%f": "[0-9
 
 
 class Reader(Databricks):
-    """The dialect of the generated SQL, with the letters of the patterns of times that are known."""
+    """The dialect of the generated SQL, with the letters of the date and time patterns that are known."""
 
     TIME_MAPPING = {  # noqa: RUF012
         "yyyy": "%Y", "MM": "%m", "M": "%-m", "dd": "%d", "d": "%-d", "HH": "%H", "hh": "%I", "mm": "%M", "ss": "%S",

@@ -99,7 +99,7 @@ def require_known_spec(
 
 
 def _require_order(spec: Spec) -> None:
-    """Refuse values with others inside that put rows in an order: NULL there is the least in Spark, here the greatest.
+    """Refuse nested values that put rows in an order: NULL there is the least in Spark, here the greatest.
 
     Where any row may be taken, it is the one with the least values.
     """

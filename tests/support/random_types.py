@@ -167,7 +167,7 @@ def make_typed_case(seed: int, target: str, folder: str) -> TypedCase:
 
 
 def find_order(case: TypedCase) -> str | None:
-    """The order of values with others inside that a spec asks for and DuckDB does not have; in it NULL is greatest."""
+    """The order of nested values that a spec asks for and DuckDB does not have; in it NULL is greatest."""
     nested = {name for name, kind in case.drawn.items() if "<" in kind.type}
     ordered = (
         nested

@@ -54,7 +54,7 @@ def test_each_function_of_the_list_has_expressions() -> None:
 
 
 def test_page_has_the_list() -> None:
-    rows = {**{topic: sorted(names) for topic, names in TOPICS.items()}, "patterns of times": FORMS}
+    rows = {**{topic: sorted(names) for topic, names in TOPICS.items()}, "date and time patterns": FORMS}
     listed = "\n".join(f"| {topic} | {', '.join(names)} |" for topic, names in rows.items())
     assert listed in (ROOT / "docs" / "how-to" / "test-a-spec.md").read_text()
 
