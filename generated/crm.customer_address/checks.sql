@@ -5,9 +5,11 @@
 WITH judged AS (
     -- Each row by itself. What a window carries is computed before it.
     SELECT
-        *, t.end_date <= t.start_date AS _scd_end_after_start,
+        *,
+        t.end_date <= t.start_date AS _scd_end_after_start,
         t.is_current IS DISTINCT FROM (t.end_date IS NULL) AS _scd_flag_matches_end,
-        t.id IS NULL OR t.start_date IS NULL AS _scd_key_not_null, t.end_date AS _scd_to,
+        t.id IS NULL OR t.start_date IS NULL AS _scd_key_not_null,
+        t.end_date AS _scd_to,
         STRUCT(t.address) AS _scd_state
     FROM crm.customer_address AS t
 ),

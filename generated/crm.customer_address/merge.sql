@@ -15,6 +15,7 @@ SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(start_date AS DATE)) FROM crm.cu
 MERGE INTO crm.customer_address AS t USING (
     WITH source_rows AS (
         -- The source's rows, with the target's column names and types.
+        -- _scd_rest has the columns whose changes open no version.
         SELECT
             CAST(id AS INT) AS id,
             STRUCT(CAST(address AS STRING) AS address) AS _scd_state,
@@ -83,7 +84,7 @@ MERGE INTO crm.customer_address AS t USING (
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
     ),
     runs AS (
-        -- Numbers the versions, to find the newest value of an untracked column in each.
+        -- Numbers the versions: the last row of each gives its untracked columns.
         SELECT *, COUNT_IF(_scd_opens OR _scd_state IS NULL) OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_run
         FROM starts
     ),
@@ -102,7 +103,8 @@ MERGE INTO crm.customer_address AS t USING (
     )
     -- What differs from what is stored.
     SELECT
-        id, _scd_state.*, _scd_rest.*, _scd_at AS start_date, _scd_to AS end_date, _scd_to IS NULL AS is_current,
+        id, _scd_state.*, _scd_rest.*, _scd_at AS start_date, _scd_to AS end_date,
+        _scd_to IS NULL AS is_current,
         _scd_opens
     FROM versions
     WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_rest, _scd_to) END

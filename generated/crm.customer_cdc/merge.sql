@@ -4,8 +4,8 @@
 -- its sequence is greater.
 -- Rows that change nothing: open no version.
 -- Deletes: end the version of their key.
--- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key, time and sequence differ, or the
--- session's settings change the result.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows tie for the greatest sequence of a key and time but
+-- differ, or the session's settings change the result.
 -- The same rows again: change nothing, except that a row at the time of a version that was removed as redundant counts
 -- again.
 -- Generated from specs/customer_cdc.yml. To change it, edit the spec and run `scdgen generate`.
@@ -23,12 +23,12 @@ MERGE INTO crm.customer_cdc AS t USING (
         FROM crm.customer_feed
     ),
     ranked AS (
-        -- At one key and time the greatest lsn wins.
+        -- At one key and time the row with the greatest `lsn` wins.
         SELECT *, RANK() OVER (PARTITION BY company, customer_no, _scd_at ORDER BY _scd_sequence DESC) AS _scd_nth
         FROM source_rows
     ),
     changes AS (
-        -- One row per key and time, of those with the greatest lsn. A row that breaks a rule stops the statement.
+        -- One row per key and time. A row that breaks a rule stops the statement.
         SELECT
             company, customer_no, _scd_at,
             MIN(_scd_state) FILTER (WHERE _scd_nth = 1 AND NOT _scd_deleted) AS _scd_state,
@@ -44,7 +44,7 @@ MERGE INTO crm.customer_cdc AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_cdc: needs ANSI mode and TIMESTAMP_LTZ')
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_cdc: run SET TIME ZONE \'UTC\' first')
-            WHEN COUNT(*) = 0 THEN FALSE -- never; an aggregate is tested only after the filters of the source
+            WHEN COUNT(*) = 0 THEN FALSE -- never: it keeps Spark from testing the rules before the source's filters
             WHEN company IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: company is NULL')
             WHEN customer_no IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: customer_no is NULL')
             WHEN YEAR(_scd_at) NOT BETWEEN 1 AND 9999
@@ -54,7 +54,7 @@ MERGE INTO crm.customer_cdc AS t USING (
         END
     ),
     stored AS (
-        -- Every version of the batch's keys: what action says of one depends on those before it.
+        -- The stored versions of the batch's keys.
         SELECT
             t.company, t.customer_no, t.valid_from AS _scd_from, t.valid_to AS _scd_to,
             STRUCT(t.name, t.city) AS _scd_state,
@@ -109,6 +109,7 @@ MERGE INTO crm.customer_cdc AS t USING (
         -- A version lasts until the next start or delete of its key, exclusive.
         SELECT
             *,
+            -- The action is D if a delete ends the version, else I if the key did not exist before it, else U.
             COALESCE(LAG(_scd_state IS NULL) OVER by_key, TRUE) AS _scd_begins,
             COALESCE(
                 LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_state IS NULL, NULL)) IGNORE NULLS OVER by_key, FALSE
@@ -119,7 +120,8 @@ MERGE INTO crm.customer_cdc AS t USING (
     )
     -- What differs from what is stored.
     SELECT
-        company, customer_no, _scd_state.*, _scd_at AS valid_from, _scd_to AS valid_to, _scd_to IS NULL AS is_current,
+        company, customer_no, _scd_state.*, _scd_at AS valid_from, _scd_to AS valid_to,
+        _scd_to IS NULL AS is_current,
         CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS action,
         _scd_sequence AS lsn, _scd_opens
     FROM versions
@@ -134,7 +136,7 @@ MERGE INTO crm.customer_cdc AS t USING (
 ) AS s
     -- A key and a start identify a version.
     ON t.company = s.company AND t.customer_no = s.customer_no AND t.valid_from = s.valid_from
--- No version starts here any more: the one before has the same values, or a delete has this time.
+-- No version starts here any more.
 WHEN MATCHED AND NOT s._scd_opens THEN DELETE
 WHEN MATCHED THEN UPDATE SET
     name = s.name, city = s.city, valid_to = s.valid_to, is_current = s.is_current, action = s.action, lsn = s.lsn

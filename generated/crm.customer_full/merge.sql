@@ -1,10 +1,11 @@
 -- crm.customer_full: Customers, from a full extract; a customer that is gone from it is closed
 -- Compares a full extract with the current versions: a new, returning or changed key opens a version.
--- Extracts: are loaded in the order of their times.
+-- Extracts: must be loaded in the order of their times.
 -- Rows that change nothing: open no version.
--- Missing keys: are closed.
--- Stops if: a key is NULL, rows of one key differ, the extract is empty, a version begins or ends later than the
--- extract, or the session's settings change the result.
+-- Missing keys: are deleted: their version ends.
+-- Stops if: a key is NULL, rows of one key differ, the extract is empty, a time is not before the open end, a version
+-- is newer than the extract, a version to close is not older than the extract, or the session's settings change the
+-- result.
 -- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
@@ -38,7 +39,6 @@ MERGE INTO crm.customer_full AS t USING (
             ELSE TRUE
         END
         UNION ALL
-        -- An empty extract would delete every key, so it stops the statement.
         SELECT RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] crm.customer_full: the snapshot is empty'), NULL
         WHERE NOT EXISTS (SELECT 1 FROM source_rows)
     ),
@@ -96,6 +96,7 @@ MERGE INTO crm.customer_full AS t USING (
                 WHEN _scd_gone THEN IF(_scd_stored._scd_to IS NULL, ARRAY('close'), ARRAY())
                 -- No version, or its last one ended before this extract.
                 WHEN _scd_stored IS NULL THEN ARRAY('open')
+                -- Unchanged: nothing happens, or the version that ended is open again.
                 WHEN _scd_state IS NOT DISTINCT FROM _scd_stored._scd_state
                     THEN IF(_scd_stored._scd_to IS NULL, ARRAY(), ARRAY('correct'))
                 -- Its last version ended at this time, and differs.

@@ -34,7 +34,9 @@ MERGE INTO crm.customer_member AS t USING (
     SELECT
         id, segment,
         SHA2(TO_JSON(ARRAY(CAST(id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS customer_sk,
-        _scd_at AS valid_from, _scd_to AS valid_to, _scd_to IS NULL AS is_current, TRUE AS is_inferred
+        _scd_at AS valid_from, _scd_to AS valid_to,
+        _scd_to IS NULL AS is_current,
+        TRUE AS is_inferred
     FROM versions
     WHERE CASE
         WHEN YEAR(_scd_at) NOT BETWEEN 1 AND 9999

@@ -72,7 +72,7 @@ MERGE INTO crm.customer_member AS t USING (
         WHERE e._scd_at IS NOT NULL
         DISTRIBUTE BY id -- of the whole UNION: one shuffle serves every step
     ),
-    newest AS (
+    per_key AS (
         -- Since when a key has an inferred member; NULL if it has none.
         SELECT *, MAX(CASE WHEN _scd_rank = 0 THEN _scd_at END) OVER (PARTITION BY id) AS _scd_inferred FROM events
     ),
@@ -83,7 +83,7 @@ MERGE INTO crm.customer_member AS t USING (
             MIN_BY(_scd_state, _scd_rank) AS _scd_state,
             MAX(_scd_stored) AS _scd_stored,
             MAX(_scd_inferred) AS _scd_inferred
-        FROM newest
+        FROM per_key
         WHERE _scd_rank > 0
         GROUP BY id, _scd_at
     ),
@@ -126,7 +126,9 @@ MERGE INTO crm.customer_member AS t USING (
     SELECT
         id, _scd_state.*,
         SHA2(TO_JSON(ARRAY(CAST(id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS customer_sk,
-        _scd_at AS valid_from, _scd_to AS valid_to, _scd_to IS NULL AS is_current, FALSE AS is_inferred,
+        _scd_at AS valid_from, _scd_to AS valid_to,
+        _scd_to IS NULL AS is_current,
+        FALSE AS is_inferred,
         CASE WHEN _scd_stored IS NULL THEN _scd_inferred ELSE _scd_at END AS _scd_from,
         _scd_opens OR _scd_inferred IS NOT NULL AS _scd_opens
     FROM versions
@@ -135,7 +137,7 @@ MERGE INTO crm.customer_member AS t USING (
 ) AS s
     -- A key and a start identify a version; an inferred member has its old start; the rest lets Delta skip files.
     ON t.id = s.id AND t.valid_from = s._scd_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
--- No version starts here any more: the one before has the same values, or a delete has this time.
+-- No version starts here any more.
 WHEN MATCHED AND NOT s._scd_opens THEN DELETE
 WHEN MATCHED THEN UPDATE SET
     segment = s.segment, valid_to = s.valid_to, is_current = s.is_current, is_inferred = s.is_inferred,

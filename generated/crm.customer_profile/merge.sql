@@ -8,7 +8,7 @@
 -- at a time and differ, or the session's settings change the result.
 -- Generated from specs/customer_profile.yml. To change it, edit the spec and run `scdgen generate`.
 
--- To run with another value, write it here. If the session has set since, leave out both statements.
+-- To run with another value, write it here. If the session sets `since` itself, leave out both.
 DECLARE OR REPLACE VARIABLE since TIMESTAMP;
 SET VARIABLE since = CAST(NULL AS TIMESTAMP);
 
@@ -38,7 +38,7 @@ MERGE INTO crm.customer_profile AS t USING (
         SELECT 'segment' AS _scd_table, _scd_key_1 AS id, _scd_from, _scd_to FROM segment
     ),
     changed AS (
-        -- Keys with a version that starts or ends at or after source.changed_since.
+        -- Keys with a version that starts or ends at or after session.since.
         SELECT DISTINCT id
         FROM periods
         WHERE _scd_from >= session.since OR _scd_to >= session.since
@@ -81,7 +81,7 @@ MERGE INTO crm.customer_profile AS t USING (
     ),
     source_rows AS (
         -- Each span with the version of each table that is valid in it, with the target's column names and types.
-        -- Rows without a table that they need are left out below: an INNER JOIN could drop a NULL key before its rule.
+        -- The next step drops rows that lack a needed table: an INNER JOIN here could drop a NULL key before its rule.
         SELECT
             spans.id,
             STRUCT(
@@ -89,7 +89,8 @@ MERGE INTO crm.customer_profile AS t USING (
                 CAST(customer.address AS STRING) AS address,
                 CAST(segment.segment AS STRING) AS segment
             ) AS _scd_state,
-            spans._scd_at, spans._scd_to, customer._scd_from IS NOT NULL AS _scd_exists
+            spans._scd_at, spans._scd_to,
+            customer._scd_from IS NOT NULL AS _scd_exists
         FROM spans
         LEFT JOIN customer
             ON spans.id = customer._scd_key_1
@@ -114,13 +115,13 @@ MERGE INTO crm.customer_profile AS t USING (
         END
     ),
     neighbours AS (
-        -- Each row with the one before it.
+        -- Each row, with values of the rows next to it.
         SELECT *, LAG(STRUCT(_scd_state, _scd_to)) OVER by_key AS _scd_before
         FROM given
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
     ),
     runs AS (
-        -- Numbers the versions: a row that has the values of the one before it, and starts where it ends, begins none.
+        -- Numbers the versions: a row that only continues the one before it begins none.
         SELECT
             *,
             COUNT_IF(_scd_state IS DISTINCT FROM _scd_before._scd_state OR _scd_at IS DISTINCT FROM _scd_before._scd_to)
@@ -138,7 +139,7 @@ MERGE INTO crm.customer_profile AS t USING (
         GROUP BY id, _scd_run
     ),
     stored AS (
-        -- The stored versions of the changed keys of the first table.
+        -- The stored versions of the keys to merge.
         SELECT
             t.id, t.valid_from AS _scd_at,
             STRUCT(STRUCT(t.name, t.address, t.segment) AS _scd_state, t.valid_to AS _scd_to) AS _scd_stored
@@ -148,7 +149,8 @@ MERGE INTO crm.customer_profile AS t USING (
     )
     -- What differs from what is stored.
     SELECT
-        id, _scd_state.*, _scd_at AS valid_from, _scd_to AS valid_to, _scd_to IS NULL AS is_current,
+        id, _scd_state.*, _scd_at AS valid_from, _scd_to AS valid_to,
+        _scd_to IS NULL AS is_current,
         _scd_state IS NOT NULL AS _scd_opens
     FROM versions
     FULL OUTER JOIN stored USING (id, _scd_at)
@@ -156,7 +158,7 @@ MERGE INTO crm.customer_profile AS t USING (
 ) AS s
     -- A key and a start identify a version.
     ON t.id = s.id AND t.valid_from = s.valid_from
--- The source has no version with this start.
+-- No version starts here any more.
 WHEN MATCHED AND NOT s._scd_opens THEN DELETE
 WHEN MATCHED THEN UPDATE SET
     name = s.name, address = s.address, segment = s.segment, valid_to = s.valid_to, is_current = s.is_current

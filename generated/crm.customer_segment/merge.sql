@@ -15,6 +15,7 @@ SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM c
 MERGE INTO crm.customer_segment AS t USING (
     WITH source_rows AS (
         -- The source's rows, with the target's column names and types.
+        -- _scd_rest has the columns whose changes open no version.
         SELECT
             CAST(id AS INT) AS id,
             STRUCT(CAST(segment AS STRING) AS segment) AS _scd_state,
@@ -91,7 +92,7 @@ MERGE INTO crm.customer_segment AS t USING (
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
     ),
     runs AS (
-        -- Numbers the versions, to find the newest value of an untracked column in each.
+        -- Numbers the versions: the last row of each gives its untracked columns.
         SELECT *, COUNT_IF(_scd_opens OR _scd_state IS NULL) OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_run
         FROM starts
     ),
@@ -112,13 +113,15 @@ MERGE INTO crm.customer_segment AS t USING (
     SELECT
         id, _scd_state.*, _scd_rest.*,
         SHA2(TO_JSON(ARRAY(CAST(id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS customer_sk,
-        _scd_at AS valid_from, _scd_to AS valid_to, _scd_to IS NULL AS is_current, _scd_opens
+        _scd_at AS valid_from, _scd_to AS valid_to,
+        _scd_to IS NULL AS is_current,
+        _scd_opens
     FROM versions
     WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_rest, _scd_to) END
 ) AS s
     -- A key and a start identify a version; the rest lets Delta skip files.
     ON t.id = s.id AND t.valid_from = s.valid_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
--- No version starts here any more: the one before has the same values, or a delete has this time.
+-- No version starts here any more.
 WHEN MATCHED AND NOT s._scd_opens THEN DELETE
 WHEN MATCHED THEN UPDATE SET name = s.name, segment = s.segment, valid_to = s.valid_to, is_current = s.is_current
 WHEN NOT MATCHED THEN INSERT (id, name, segment, customer_sk, valid_from, valid_to, is_current)

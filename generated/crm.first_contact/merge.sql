@@ -1,6 +1,6 @@
 -- crm.first_contact: How each customer first came to us.
 -- Keeps the first row of each key: new keys are inserted, a stored row never changes.
--- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key, time and sequence differ, or the
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows tie as the oldest of a key but differ, or the
 -- session's settings change the result.
 -- Generated from specs/first_contact.yml. To change it, edit the spec and run `scdgen generate`.
 
@@ -19,7 +19,7 @@ MERGE INTO crm.first_contact AS t USING (
         FROM crm.contacts
     ),
     changes AS (
-        -- One row per key, time and sequence. A row that breaks a rule stops the statement.
+        -- A row that breaks a rule stops the statement.
         SELECT
             customer_id, _scd_at, _scd_sequence_1,
             MIN(_scd_state) AS _scd_state,
@@ -31,7 +31,7 @@ MERGE INTO crm.first_contact AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.first_contact: needs ANSI mode and TIMESTAMP_LTZ')
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.first_contact: run SET TIME ZONE \'UTC\' first')
-            WHEN COUNT(*) = 0 THEN FALSE -- never; an aggregate is tested only after the filters of the source
+            WHEN COUNT(*) = 0 THEN FALSE -- never: it keeps Spark from testing the rules before the source's filters
             WHEN customer_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.first_contact: customer_id is NULL')
             WHEN YEAR(_scd_at) NOT BETWEEN 1 AND 9999
                 THEN RAISE_ERROR('[SCDGEN_YEAR] crm.first_contact: year not in 1-9999')

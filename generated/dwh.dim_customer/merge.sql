@@ -3,8 +3,9 @@
 -- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
 -- Rows that change nothing: open no version.
 -- Deletes: the source has none.
--- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key, time and sequence differ, an earlier
--- row arrives during the run, or the session's settings change the result.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows tie for the greatest sequence of a key and time but
+-- differ, a time is not before the open end, an earlier row or a row of another partition arrives during the run, or
+-- the session's settings change the result.
 -- The same rows again: change nothing, except that a late row sets its untracked columns again.
 -- Generated from specs/dim_design.yml. To change it, edit the spec and run `scdgen generate`.
 
@@ -31,6 +32,7 @@ MERGE INTO dwh.dim_customer AS t USING (
     source_rows AS (
         -- The source's rows, with the target's column names and types.
         -- A partition reads an empty text back as NULL, so that it is NULL here, too.
+        -- _scd_rest has the columns whose changes open no version.
         SELECT
             NULLIF(CAST(region AS STRING), '') AS region,
             CAST(customer_no AS STRING) AS customer_no,
@@ -41,12 +43,12 @@ MERGE INTO dwh.dim_customer AS t USING (
         FROM source_query
     ),
     ranked AS (
-        -- At one key and time the greatest change_no wins.
+        -- At one key and time the row with the greatest `change_no` wins.
         SELECT *, RANK() OVER (PARTITION BY region, customer_no, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_nth
         FROM source_rows
     ),
     changes AS (
-        -- One row per key and time, of those with the greatest change_no. A row that breaks a rule stops the statement.
+        -- One row per key and time. A row that breaks a rule stops the statement.
         SELECT
             region, customer_no, _scd_at,
             MIN(_scd_state) FILTER (WHERE _scd_nth = 1) AS _scd_state,
@@ -70,7 +72,7 @@ MERGE INTO dwh.dim_customer AS t USING (
             WHEN _scd_at >= DATE '9999-12-31'
                 THEN RAISE_ERROR('[SCDGEN_NULL_TIME] dwh.dim_customer: changed_on is not before the open end')
             WHEN MIN(_scd_state) FILTER (WHERE _scd_nth = 1)
-                IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_nth = 1)
+                    IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_nth = 1)
                 OR MIN(_scd_rest) FILTER (WHERE _scd_nth = 1)
                     IS DISTINCT FROM MAX(_scd_rest) FILTER (WHERE _scd_nth = 1)
                 THEN RAISE_ERROR('[SCDGEN_CONFLICT] dwh.dim_customer: two rows differ: '
@@ -122,7 +124,7 @@ MERGE INTO dwh.dim_customer AS t USING (
         WINDOW by_key AS (PARTITION BY region, customer_no ORDER BY _scd_at)
     ),
     runs AS (
-        -- Numbers the versions, to find the newest value of an untracked column in each.
+        -- Numbers the versions: the last row of each gives its untracked columns.
         SELECT
             *,
             COUNT_IF(_scd_opens OR _scd_state IS NULL)

@@ -1,10 +1,11 @@
 -- geo.airports: Airports of the world with their history, from dated releases of the whole list
 -- Compares a full extract with the current versions: a new, returning or changed key opens a version.
--- Extracts: are loaded in the order of their times.
+-- Extracts: must be loaded in the order of their times.
 -- Rows that change nothing: open no version.
--- Missing keys: are closed.
+-- Missing keys: are deleted: their version ends.
 -- Stops if: a key is NULL, rows of one key differ, the extract is empty, over 20 % of the keys would be deleted, a
--- version begins or ends later than the extract, or the session's settings change the result.
+-- version is newer than the extract, a version to close is not older than the extract, or the session's settings change
+-- the result.
 -- Generated from specs/airports.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
@@ -49,7 +50,6 @@ MERGE INTO geo.airports AS t USING (
             ELSE TRUE
         END
         UNION ALL
-        -- An empty extract would delete every key, so it stops the statement.
         SELECT RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] geo.airports: the snapshot is empty'), NULL
         WHERE NOT EXISTS (SELECT 1 FROM source_rows)
     ),
@@ -91,6 +91,7 @@ MERGE INTO geo.airports AS t USING (
                 WHEN _scd_gone THEN IF(_scd_stored._scd_to IS NULL, ARRAY('close'), ARRAY())
                 -- No version, or its last one ended before this extract.
                 WHEN _scd_stored IS NULL THEN ARRAY('open')
+                -- Unchanged: nothing happens, or the version that ended is open again.
                 WHEN CASE
                     WHEN _scd_state IS NOT NULL
                         THEN STRUCT(
@@ -140,7 +141,7 @@ MERGE INTO geo.airports AS t USING (
                     || TO_JSON(STRUCT(icao, _scd_stored._scd_from)))
             WHEN _scd_closing > 0.2 * _scd_current
                 THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] geo.airports: ' || _scd_closing || ' of ' || _scd_current
-                    || ' keys deleted (limit 20 %)')
+                    || ' keys would be deleted (limit 20 %)')
             ELSE TRUE
         END
     )

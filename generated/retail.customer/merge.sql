@@ -85,7 +85,8 @@ MERGE INTO retail.customer AS t USING (
     )
     -- What differs from what is stored.
     SELECT
-        customer_id, _scd_state.*, _scd_at AS valid_from, _scd_to AS valid_to, _scd_to IS NULL AS is_current,
+        customer_id, _scd_state.*, _scd_at AS valid_from, _scd_to AS valid_to,
+        _scd_to IS NULL AS is_current,
         _scd_opens
     FROM versions
     WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_to) END
@@ -94,7 +95,7 @@ MERGE INTO retail.customer AS t USING (
     ON t.customer_id = s.customer_id
         AND t.valid_from = s.valid_from
         AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
--- No version starts here any more: the one before has the same values, or a delete has this time.
+-- No version starts here any more.
 WHEN MATCHED AND NOT s._scd_opens THEN DELETE
 WHEN MATCHED THEN UPDATE SET name = s.name, segment = s.segment, valid_to = s.valid_to, is_current = s.is_current
 WHEN NOT MATCHED THEN INSERT (customer_id, name, segment, valid_from, valid_to, is_current)

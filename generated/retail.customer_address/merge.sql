@@ -82,7 +82,8 @@ MERGE INTO retail.customer_address AS t USING (
     )
     -- What differs from what is stored.
     SELECT
-        customer_id, _scd_state.*, _scd_at AS valid_from, _scd_to AS valid_to, _scd_to IS NULL AS is_current,
+        customer_id, _scd_state.*, _scd_at AS valid_from, _scd_to AS valid_to,
+        _scd_to IS NULL AS is_current,
         _scd_opens
     FROM versions
     WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_to) END

@@ -40,7 +40,9 @@ MERGE INTO retail.dim_customer AS t USING (
     SELECT
         customer_id, name, segment, street, city,
         SHA2(TO_JSON(ARRAY(CAST(customer_id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS customer_sk,
-        _scd_at AS valid_from, _scd_to AS valid_to, _scd_to IS NULL AS is_current, FALSE AS is_inferred
+        _scd_at AS valid_from, _scd_to AS valid_to,
+        _scd_to IS NULL AS is_current,
+        FALSE AS is_inferred
     FROM (
         SELECT
             -1 AS customer_id, 'Unknown' AS name, 'Unknown' AS segment,

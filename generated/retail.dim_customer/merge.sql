@@ -4,8 +4,8 @@
 -- Stored versions: are removed if the source has no version with their start.
 -- Rows that change nothing: equal neighbours are one version.
 -- Deletes: a gap between two rows is a delete.
--- Stops if: a version has no key, no start or no time between its start and its end, two versions of a table are valid
--- at a time and differ, or the session's settings change the result.
+-- Stops if: a row has the key of the unknown member, a version has no key, no start or no time between its start and
+-- its end, two versions of a table are valid at a time and differ, or the session's settings change the result.
 -- Generated from specs/sales/dim_customer.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO retail.dim_customer AS t USING (
@@ -67,7 +67,7 @@ MERGE INTO retail.dim_customer AS t USING (
     ),
     source_rows AS (
         -- Each span with the version of each table that is valid in it, with the target's column names and types.
-        -- Rows without a table that they need are left out below: an INNER JOIN could drop a NULL key before its rule.
+        -- The next step drops rows that lack a needed table: an INNER JOIN here could drop a NULL key before its rule.
         SELECT
             spans.customer_id,
             STRUCT(
@@ -76,7 +76,8 @@ MERGE INTO retail.dim_customer AS t USING (
                 CAST(address.street AS STRING) AS street,
                 CAST(address.city AS STRING) AS city
             ) AS _scd_state,
-            spans._scd_at, spans._scd_to, customer._scd_from IS NOT NULL AS _scd_exists
+            spans._scd_at, spans._scd_to,
+            customer._scd_from IS NOT NULL AS _scd_exists
         FROM spans
         LEFT JOIN customer
             ON spans.customer_id = customer._scd_key_1
@@ -103,13 +104,13 @@ MERGE INTO retail.dim_customer AS t USING (
         END
     ),
     neighbours AS (
-        -- Each row with the one before it.
+        -- Each row, with values of the rows next to it.
         SELECT *, LAG(STRUCT(_scd_state, _scd_to)) OVER by_key AS _scd_before
         FROM given
         WINDOW by_key AS (PARTITION BY customer_id ORDER BY _scd_at)
     ),
     runs AS (
-        -- Numbers the versions: a row that has the values of the one before it, and starts where it ends, begins none.
+        -- Numbers the versions: a row that only continues the one before it begins none.
         SELECT
             *,
             COUNT_IF(_scd_state IS DISTINCT FROM _scd_before._scd_state OR _scd_at IS DISTINCT FROM _scd_before._scd_to)
@@ -127,7 +128,7 @@ MERGE INTO retail.dim_customer AS t USING (
         GROUP BY customer_id, _scd_run
     ),
     stored AS (
-        -- The stored versions of the keys of the first table.
+        -- The stored versions of the keys to merge.
         SELECT
             t.customer_id, t.valid_from AS _scd_at,
             STRUCT(
@@ -142,7 +143,9 @@ MERGE INTO retail.dim_customer AS t USING (
     SELECT
         customer_id, _scd_state.*,
         SHA2(TO_JSON(ARRAY(CAST(customer_id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS customer_sk,
-        _scd_at AS valid_from, _scd_to AS valid_to, _scd_to IS NULL AS is_current, FALSE AS is_inferred,
+        _scd_at AS valid_from, _scd_to AS valid_to,
+        _scd_to IS NULL AS is_current,
+        FALSE AS is_inferred,
         _scd_state IS NOT NULL AS _scd_opens
     FROM versions
     FULL OUTER JOIN stored USING (customer_id, _scd_at)
@@ -151,7 +154,7 @@ MERGE INTO retail.dim_customer AS t USING (
 ) AS s
     -- A key and a start identify a version.
     ON t.customer_id = s.customer_id AND t.valid_from = s.valid_from
--- The source has no version with this start.
+-- No version starts here any more.
 WHEN MATCHED AND NOT s._scd_opens THEN DELETE
 WHEN MATCHED THEN UPDATE SET
     name = s.name, segment = s.segment, street = s.street, city = s.city, valid_to = s.valid_to,

@@ -16,7 +16,7 @@ MERGE INTO retail.orders AS t USING (
             ) AS _scd_state
         FROM retail_landing.order_rows
     )
-    -- One row per key. A row that breaks a rule stops the statement.
+    -- A row that breaks a rule stops the statement.
     SELECT order_id, MIN(_scd_state) AS _scd_state
     FROM source_rows
     GROUP BY order_id
@@ -35,7 +35,7 @@ MERGE INTO retail.orders AS t USING (
 ) AS s
     -- A key identifies a row.
     ON t.order_id = s.order_id
--- A row with other values.
+-- A stored row that changes.
 WHEN MATCHED AND s._scd_state IS DISTINCT FROM STRUCT(t.customer_id, t.ordered_at, t.amount) THEN UPDATE SET
     customer_id = s._scd_state.customer_id, ordered_at = s._scd_state.ordered_at, amount = s._scd_state.amount
 -- A new key.

@@ -10,6 +10,7 @@
 MERGE INTO shop.orders AS t USING (
     WITH source_rows AS (
         -- The source's rows, with the target's column names and types.
+        -- _scd_rest has the columns whose changes open no version.
         SELECT
             CAST(id AS INT) AS order_id,
             STRUCT(CAST(status AS STRING) AS status) AS _scd_state,
@@ -52,14 +53,13 @@ MERGE INTO shop.orders AS t USING (
         END
     ),
     neighbours AS (
-        -- Each row with the one before it, and the start of the next one.
+        -- Each row, with values of the rows next to it.
         SELECT *, LAG(STRUCT(_scd_state, _scd_to)) OVER by_key AS _scd_before, LEAD(_scd_at) OVER by_key AS _scd_next
         FROM given
         WINDOW by_key AS (PARTITION BY order_id ORDER BY _scd_at)
     ),
     runs AS (
-        -- Numbers the versions: a row that has the values of the one before it, and starts where it ends, begins none.
-        -- Rows that overlap stop the statement.
+        -- Numbers the versions: a row that only continues the one before it begins none.
         SELECT
             *,
             COUNT_IF(_scd_state IS DISTINCT FROM _scd_before._scd_state OR _scd_at IS DISTINCT FROM _scd_before._scd_to)
@@ -72,7 +72,7 @@ MERGE INTO shop.orders AS t USING (
         END
     ),
     versions AS (
-        -- A version begins with its first row; its end and its untracked values are those of its last row.
+        -- A version begins with its first row, and ends with its last one.
         SELECT
             order_id,
             MIN_BY(_scd_state, _scd_at) AS _scd_state,
@@ -88,7 +88,7 @@ MERGE INTO shop.orders AS t USING (
         GROUP BY order_id, _scd_run
     ),
     stored AS (
-        -- The stored versions of the source's keys.
+        -- The stored versions of the keys to merge.
         SELECT
             t.order_id, t.valid_from AS _scd_at,
             STRUCT(
@@ -99,8 +99,10 @@ MERGE INTO shop.orders AS t USING (
     )
     -- What differs from what is stored.
     SELECT
-        order_id, _scd_state.*, _scd_rest.*, _scd_at AS valid_from, _scd_to AS valid_to, _scd_to IS NULL AS is_current,
-        action, _scd_state IS NOT NULL AS _scd_opens
+        order_id, _scd_state.*, _scd_rest.*, _scd_at AS valid_from, _scd_to AS valid_to,
+        _scd_to IS NULL AS is_current,
+        action,
+        _scd_state IS NOT NULL AS _scd_opens
     FROM versions
     FULL OUTER JOIN stored USING (order_id, _scd_at)
     WHERE _scd_stored
@@ -108,7 +110,7 @@ MERGE INTO shop.orders AS t USING (
 ) AS s
     -- A key and a start identify a version.
     ON t.order_id = s.order_id AND t.valid_from = s.valid_from
--- The source has no version with this start.
+-- No version starts here any more.
 WHEN MATCHED AND NOT s._scd_opens THEN DELETE
 WHEN MATCHED THEN UPDATE SET
     status = s.status, note = s.note, valid_to = s.valid_to, is_current = s.is_current, action = s.action

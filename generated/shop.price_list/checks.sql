@@ -5,9 +5,11 @@
 WITH judged AS (
     -- Each row by itself. What a window carries is computed before it.
     SELECT
-        *, t.valid_to <= t.valid_from AS _scd_end_after_start,
+        *,
+        t.valid_to <= t.valid_from AS _scd_end_after_start,
         t.is_current IS DISTINCT FROM (t.valid_to IS NULL) AS _scd_flag_matches_end,
-        t.product_id IS NULL OR t.valid_from IS NULL AS _scd_key_not_null, t.valid_to AS _scd_to,
+        t.product_id IS NULL OR t.valid_from IS NULL AS _scd_key_not_null,
+        t.valid_to AS _scd_to,
         STRUCT(t.price, t.currency) AS _scd_state
     FROM shop.price_list AS t
 ),

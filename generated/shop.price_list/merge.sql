@@ -1,12 +1,13 @@
 -- shop.price_list: Price history, from a nightly list that also announces future prices
 -- Compares a full extract with the current versions: a new, returning or changed key opens a version.
--- Extracts: are loaded in the order of their times.
+-- Extracts: must be loaded in the order of their times.
 -- Rows older than the open version of their key: stop the statement if they differ from it.
 -- Versions that begin after the extract: are withdrawn if their key is missing or has another time.
 -- Rows that change nothing: open no version.
--- Missing keys: are closed.
--- Stops if: a key is NULL, a year is not in 1 to 9999, rows of one key differ, the extract is empty, over 20 % of the
--- keys would be deleted, a version to close is not older than the extract, or the session's settings change the result.
+-- Missing keys: are deleted: their version ends.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key differ, the extract is empty, an earlier
+-- row arrives during the run, over 20 % of the keys would be deleted, a version to close is not older than the extract,
+-- or the session's settings change the result.
 -- Generated from specs/price_list.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
@@ -51,7 +52,6 @@ MERGE INTO shop.price_list AS t USING (
             ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] shop.price_list: the source changed during the run')
         END
         UNION ALL
-        -- An empty extract would delete every key, so it stops the statement.
         SELECT RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] shop.price_list: the snapshot is empty'), NULL, NULL
         WHERE NOT EXISTS (SELECT 1 FROM source_rows)
     ),
@@ -103,6 +103,7 @@ MERGE INTO shop.price_list AS t USING (
                 WHEN _scd_gone THEN IF(_scd_stored IS NOT NULL AND _scd_stored._scd_to IS NULL, ARRAY('close'), ARRAY())
                 -- No version, or its last one ended before this row.
                 WHEN _scd_stored IS NULL OR _scd_stored._scd_to < _scd_at THEN ARRAY('open')
+                -- Unchanged: nothing happens, or the version that ended is open again.
                 WHEN _scd_state IS NOT DISTINCT FROM _scd_stored._scd_state
                     THEN IF(_scd_stored._scd_to IS NOT NULL OR _scd_withdrawn IS NOT NULL, ARRAY('correct'), ARRAY())
                 -- Its last version ended at this time or later, and differs.
@@ -111,8 +112,7 @@ MERGE INTO shop.price_list AS t USING (
                     THEN RAISE_ERROR('[SCDGEN_LATE] shop.price_list: a late row: '
                         || TO_JSON(STRUCT(product_id, _scd_at)))
                 WHEN _scd_at > _scd_stored._scd_from THEN ARRAY('close', 'open')
-                -- The row has the start of the open version, and replaces its values.
-                -- Equal to the one before, it is folded into that.
+                -- The row replaces the open version's values; if it is then equal to the one before, both are one.
                 WHEN _scd_prior._scd_to IS NULL AND _scd_state IS NOT DISTINCT FROM _scd_prior._scd_state
                     THEN ARRAY('extend', 'fold')
                 ELSE ARRAY('correct')
@@ -147,7 +147,7 @@ MERGE INTO shop.price_list AS t USING (
                     || TO_JSON(STRUCT(product_id, _scd_stored._scd_from)))
             WHEN _scd_closing > 0.2 * _scd_current
                 THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] shop.price_list: ' || _scd_closing || ' of ' || _scd_current
-                    || ' keys deleted (limit 20 %)')
+                    || ' keys would be deleted (limit 20 %)')
             ELSE TRUE
         END
     )
@@ -164,7 +164,7 @@ MERGE INTO shop.price_list AS t USING (
 WHEN MATCHED AND s._scd_action IN ('fold', 'withdraw') THEN DELETE
 -- The open version of a missing or changed key: only its end is written.
 WHEN MATCHED AND s._scd_action = 'close' THEN UPDATE SET valid_to = s.valid_to, is_current = s.is_current
--- A version whose values are corrected, or that is open again: its key is back, or the one after it is redundant.
+-- A version whose values are corrected, or that is open again.
 WHEN MATCHED THEN UPDATE SET price = s.price, currency = s.currency, valid_to = s.valid_to, is_current = s.is_current
 WHEN NOT MATCHED THEN INSERT (product_id, price, currency, valid_from, valid_to, is_current)
     VALUES (s.product_id, s.price, s.currency, s.valid_from, s.valid_to, s.is_current);

@@ -2,7 +2,7 @@
 -- Keeps one row per key, with the values of its newest change.
 -- Deletes: remove the row of their key.
 -- Rows from before a delete that come in a later batch: bring the key back.
--- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key, time and sequence differ, or the
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows tie as the newest of a key but differ, or the
 -- session's settings change the result.
 -- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
@@ -18,7 +18,7 @@ MERGE INTO shop.product_price AS t USING (
         FROM shop.price_changes
     ),
     changes AS (
-        -- One row per key, time and sequence. A row that breaks a rule stops the statement.
+        -- A row that breaks a rule stops the statement.
         SELECT
             product_id, _scd_at, _scd_sequence_1,
             MIN(_scd_state) FILTER (WHERE NOT _scd_deleted) AS _scd_state,
@@ -33,7 +33,7 @@ MERGE INTO shop.product_price AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_SETTINGS] shop.product_price: needs ANSI mode and TIMESTAMP_LTZ')
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] shop.product_price: run SET TIME ZONE \'UTC\' first')
-            WHEN COUNT(*) = 0 THEN FALSE -- never; an aggregate is tested only after the filters of the source
+            WHEN COUNT(*) = 0 THEN FALSE -- never: it keeps Spark from testing the rules before the source's filters
             WHEN product_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] shop.product_price: product_id is NULL')
             WHEN YEAR(_scd_at) NOT BETWEEN 1 AND 9999
                 THEN RAISE_ERROR('[SCDGEN_YEAR] shop.product_price: year not in 1-9999')
@@ -56,14 +56,13 @@ MERGE INTO shop.product_price AS t USING (
     ON t.product_id = s.product_id
 -- A delete removes the row.
 WHEN MATCHED AND s._scd_state IS NULL AND s._scd_at >= t.updated_at THEN DELETE
--- A row with other values.
+-- A stored row that changes.
 WHEN MATCHED
     AND s._scd_state IS NOT NULL
     AND s._scd_at >= t.updated_at
     AND STRUCT(s._scd_state, s._scd_at AS updated_at)
         IS DISTINCT FROM STRUCT(STRUCT(t.name, t.price) AS _scd_state, t.updated_at)
-    THEN
-    UPDATE SET name = s._scd_state.name, price = s._scd_state.price, updated_at = s._scd_at
+    THEN UPDATE SET name = s._scd_state.name, price = s._scd_state.price, updated_at = s._scd_at
 -- A new key.
 WHEN NOT MATCHED AND s._scd_state IS NOT NULL THEN INSERT (product_id, name, price, updated_at)
     VALUES (s.product_id, s._scd_state.name, s._scd_state.price, s._scd_at);

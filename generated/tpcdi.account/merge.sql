@@ -1,11 +1,11 @@
 -- tpcdi.account: Accounts as their own actions and rows tell them
 -- Merges a batch of changes into the history of their keys; other keys stay as they are.
 -- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
--- Rows that change nothing: are versions: each change is one.
+-- Rows that change nothing: open a version, too.
 -- Deletes: the source has none.
--- Stops if: a key or time is NULL, a year is not in 1 to 9999, a row sets a column that the spec does not have, rows of
--- one key, time and sequence differ, an earlier row arrives during the run, or the session's settings change the
--- result.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, a row sets a column that the spec does not have, rows
+-- tie for the greatest sequence of a key and time but differ, a time is not before the open end, an earlier row arrives
+-- during the run, or the session's settings change the result.
 -- Generated from specs/tpcdi/account.yml, feed actions. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
@@ -15,6 +15,7 @@ SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(day AS DATE)) FROM tpcdi_raw.acc
 MERGE INTO tpcdi.account AS t USING (
     WITH source_rows AS (
         -- The source's rows, with the target's column names and types.
+        -- _scd_rest has the columns whose changes open no version.
         SELECT
             CAST(account_id AS BIGINT) AS account_id,
             STRUCT(
@@ -31,48 +32,40 @@ MERGE INTO tpcdi.account AS t USING (
         FROM tpcdi_raw.account_actions
     ),
     ranked AS (
-        -- At one key and time the greatest at wins.
+        -- At one key and time the row with the greatest `at` wins.
         SELECT *, RANK() OVER (PARTITION BY account_id, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_nth
         FROM source_rows
     ),
+    given AS (
+        -- What a row sets; two rows of one key and time may not differ in that.
+        SELECT
+            *,
+            STRUCT(
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'broker_id') IS NOT FALSE, STRUCT(_scd_state.broker_id), NULL
+                ) AS broker_id,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'customer_id') IS NOT FALSE, STRUCT(_scd_state.customer_id), NULL
+                ) AS customer_id,
+                IF(ARRAY_CONTAINS(_scd_sets, 'status') IS NOT FALSE, STRUCT(_scd_state.status), NULL) AS status,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'account_desc') IS NOT FALSE, STRUCT(_scd_state.account_desc), NULL
+                ) AS account_desc,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'tax_status') IS NOT FALSE, STRUCT(_scd_state.tax_status), NULL
+                ) AS tax_status,
+                IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL) AS batch_id
+            ) AS _scd_given
+        FROM ranked
+    ),
     changes AS (
-        -- One row per key and time, of those with the greatest at. A row that breaks a rule stops the statement.
+        -- One row per key and time. A row that breaks a rule stops the statement.
         SELECT
             account_id, _scd_at,
-            MIN_BY(
-                _scd_state,
-                STRUCT(
-                    IF(ARRAY_CONTAINS(_scd_sets, 'broker_id') IS NOT FALSE, STRUCT(_scd_state.broker_id), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'customer_id') IS NOT FALSE, STRUCT(_scd_state.customer_id), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'status') IS NOT FALSE, STRUCT(_scd_state.status), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'account_desc') IS NOT FALSE, STRUCT(_scd_state.account_desc), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'tax_status') IS NOT FALSE, STRUCT(_scd_state.tax_status), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
-                )
-            ) FILTER (WHERE _scd_nth = 1) AS _scd_state,
-            MIN_BY(
-                _scd_rest,
-                STRUCT(
-                    IF(ARRAY_CONTAINS(_scd_sets, 'broker_id') IS NOT FALSE, STRUCT(_scd_state.broker_id), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'customer_id') IS NOT FALSE, STRUCT(_scd_state.customer_id), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'status') IS NOT FALSE, STRUCT(_scd_state.status), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'account_desc') IS NOT FALSE, STRUCT(_scd_state.account_desc), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'tax_status') IS NOT FALSE, STRUCT(_scd_state.tax_status), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
-                )
-            ) FILTER (WHERE _scd_nth = 1) AS _scd_rest,
-            MIN_BY(
-                _scd_sets,
-                STRUCT(
-                    IF(ARRAY_CONTAINS(_scd_sets, 'broker_id') IS NOT FALSE, STRUCT(_scd_state.broker_id), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'customer_id') IS NOT FALSE, STRUCT(_scd_state.customer_id), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'status') IS NOT FALSE, STRUCT(_scd_state.status), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'account_desc') IS NOT FALSE, STRUCT(_scd_state.account_desc), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'tax_status') IS NOT FALSE, STRUCT(_scd_state.tax_status), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
-                )
-            ) FILTER (WHERE _scd_nth = 1) AS _scd_sets
-        FROM ranked
+            MIN_BY(_scd_state, _scd_given) FILTER (WHERE _scd_nth = 1) AS _scd_state,
+            MIN_BY(_scd_rest, _scd_given) FILTER (WHERE _scd_nth = 1) AS _scd_rest,
+            MIN_BY(_scd_sets, _scd_given) FILTER (WHERE _scd_nth = 1) AS _scd_sets
+        FROM given
         GROUP BY account_id, _scd_at
         HAVING CASE
             WHEN TYPEOF(COALESCE(1, '')) = 'string' THEN RAISE_ERROR('[SCDGEN_SETTINGS] tpcdi.account: needs ANSI mode')
@@ -97,30 +90,8 @@ MERGE INTO tpcdi.account AS t USING (
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.account: day is NULL')
             WHEN _scd_at >= DATE '9999-12-31'
                 THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.account: day is not before the open end')
-            WHEN MIN(
-                STRUCT(
-                    IF(ARRAY_CONTAINS(_scd_sets, 'broker_id') IS NOT FALSE, STRUCT(_scd_state.broker_id), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'customer_id') IS NOT FALSE, STRUCT(_scd_state.customer_id), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'status') IS NOT FALSE, STRUCT(_scd_state.status), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'account_desc') IS NOT FALSE, STRUCT(_scd_state.account_desc), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'tax_status') IS NOT FALSE, STRUCT(_scd_state.tax_status), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
-                )
-            ) FILTER (WHERE _scd_nth = 1)
-                IS DISTINCT FROM MAX(
-                    STRUCT(
-                        IF(ARRAY_CONTAINS(_scd_sets, 'broker_id') IS NOT FALSE, STRUCT(_scd_state.broker_id), NULL),
-                        IF(ARRAY_CONTAINS(_scd_sets, 'customer_id') IS NOT FALSE, STRUCT(_scd_state.customer_id), NULL),
-                        IF(ARRAY_CONTAINS(_scd_sets, 'status') IS NOT FALSE, STRUCT(_scd_state.status), NULL),
-                        IF(
-                            ARRAY_CONTAINS(_scd_sets, 'account_desc') IS NOT FALSE,
-                            STRUCT(_scd_state.account_desc),
-                            NULL
-                        ),
-                        IF(ARRAY_CONTAINS(_scd_sets, 'tax_status') IS NOT FALSE, STRUCT(_scd_state.tax_status), NULL),
-                        IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
-                    )
-                ) FILTER (WHERE _scd_nth = 1)
+            WHEN MIN(_scd_given) FILTER (WHERE _scd_nth = 1)
+                IS DISTINCT FROM MAX(_scd_given) FILTER (WHERE _scd_nth = 1)
                 THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.account: two rows differ: '
                     || TO_JSON(STRUCT(account_id, _scd_at)))
             WHEN _scd_at >= _scd_batch_from THEN TRUE
@@ -166,8 +137,8 @@ MERGE INTO tpcdi.account AS t USING (
         -- Numbers the lives of a key: one ends where the key has no state.
         SELECT *, COUNT_IF(_scd_state IS NULL) OVER (PARTITION BY account_id ORDER BY _scd_at) AS _scd_life FROM states
     ),
-    given AS (
-        -- A column that a change does not set keeps its value.
+    filled AS (
+        -- A column that a change does not set, or gives as NULL where that means "not given", has the value before it.
         SELECT
             account_id, _scd_at, _scd_stored,
             CASE
@@ -175,44 +146,43 @@ MERGE INTO tpcdi.account AS t USING (
                     THEN STRUCT(
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL AND ARRAY_CONTAINS(_scd_sets, 'broker_id') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.broker_id)
-                                END
+                                IF(
+                                    ARRAY_CONTAINS(_scd_sets, 'broker_id') IS NOT FALSE,
+                                    STRUCT(_scd_state.broker_id),
+                                    NULL
+                                )
                             ) IGNORE NULLS OVER by_life
                         ).broker_id AS broker_id,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL
-                                        AND ARRAY_CONTAINS(_scd_sets, 'customer_id') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.customer_id)
-                                END
+                                IF(
+                                    ARRAY_CONTAINS(_scd_sets, 'customer_id') IS NOT FALSE,
+                                    STRUCT(_scd_state.customer_id),
+                                    NULL
+                                )
                             ) IGNORE NULLS OVER by_life
                         ).customer_id AS customer_id,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL AND ARRAY_CONTAINS(_scd_sets, 'status') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.status)
-                                END
+                                IF(ARRAY_CONTAINS(_scd_sets, 'status') IS NOT FALSE, STRUCT(_scd_state.status), NULL)
                             ) IGNORE NULLS OVER by_life
                         ).status AS status,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL
-                                        AND ARRAY_CONTAINS(_scd_sets, 'account_desc') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.account_desc)
-                                END
+                                IF(
+                                    ARRAY_CONTAINS(_scd_sets, 'account_desc') IS NOT FALSE,
+                                    STRUCT(_scd_state.account_desc),
+                                    NULL
+                                )
                             ) IGNORE NULLS OVER by_life
                         ).account_desc AS account_desc,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL AND ARRAY_CONTAINS(_scd_sets, 'tax_status') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.tax_status)
-                                END
+                                IF(
+                                    ARRAY_CONTAINS(_scd_sets, 'tax_status') IS NOT FALSE,
+                                    STRUCT(_scd_state.tax_status),
+                                    NULL
+                                )
                             ) IGNORE NULLS OVER by_life
                         ).tax_status AS tax_status
                     )
@@ -222,10 +192,7 @@ MERGE INTO tpcdi.account AS t USING (
                     THEN STRUCT(
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL AND ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE
-                                        THEN STRUCT(_scd_rest.batch_id)
-                                END
+                                IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
                             ) IGNORE NULLS OVER by_life
                         ).batch_id AS batch_id
                     )
@@ -235,7 +202,7 @@ MERGE INTO tpcdi.account AS t USING (
     ),
     starts AS (
         -- Each event that is not a delete opens a version.
-        SELECT *, _scd_state IS NOT NULL AS _scd_opens FROM given
+        SELECT *, _scd_state IS NOT NULL AS _scd_opens FROM filled
     ),
     versions AS (
         -- A version lasts until the next start or delete of its key, exclusive.

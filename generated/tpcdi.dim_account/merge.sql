@@ -2,13 +2,13 @@
 -- Joins the histories of several tables: a version holds from one change of any of them to the next.
 -- Tables: tpcdi.account, tpcdi.dim_customer, tpcdi.dim_broker.
 -- Stored versions: are removed if the source has no version with their start.
--- Rows that change nothing: are versions: each row is one.
+-- Rows that change nothing: are versions of their own.
 -- Deletes: a gap between two rows is a delete.
--- Stops if: a version has no key, no start or no time between its start and its end, two versions of a table are valid
--- at a time, or the session's settings change the result.
+-- Stops if: a time is not before the open end, a version has no key, no start or no time between its start and its end,
+-- two versions of a table are valid at a time, or the session's settings change the result.
 -- Generated from specs/tpcdi/dim_account.yml. To change it, edit the spec and run `scdgen generate`.
 
--- To run with another value, write it here. If the session has set since, leave out both statements.
+-- To run with another value, write it here. If the session sets `since` itself, leave out both.
 DECLARE OR REPLACE VARIABLE since DATE;
 SET VARIABLE since = CAST(NULL AS DATE);
 
@@ -87,7 +87,7 @@ MERGE INTO tpcdi.dim_account AS t USING (
         FROM tpcdi.dim_broker
     ),
     changed AS (
-        -- Keys with a version that starts or ends at or after source.changed_since.
+        -- Keys with a version that starts or ends at or after session.since.
         -- Also those that point, in any of their versions, to a parent with one.
         SELECT DISTINCT _scd_key_1
         FROM (
@@ -110,7 +110,7 @@ MERGE INTO tpcdi.dim_account AS t USING (
         WHERE session.since IS NULL OR EXISTS (SELECT * FROM changed AS c WHERE p._scd_key_1 = c._scd_key_1)
     ),
     customer_times AS (
-        -- Each of these versions, and with NULLs each time without one: before the first, between two, after the last.
+        -- The versions of customer, and with NULLs each time without one: before, between and after them.
         SELECT
             _scd_key_1,
             IF(_scd_part = 'version', sk_customer_id, NULL) AS sk_customer_id,
@@ -130,7 +130,7 @@ MERGE INTO tpcdi.dim_account AS t USING (
         END
     ),
     broker_times AS (
-        -- Each of these versions, and with NULLs each time without one: before the first, between two, after the last.
+        -- The versions of broker, and with NULLs each time without one: before, between and after them.
         SELECT
             _scd_key_1,
             IF(_scd_part = 'version', sk_broker_id, NULL) AS sk_broker_id,
@@ -150,6 +150,7 @@ MERGE INTO tpcdi.dim_account AS t USING (
     ),
     source_rows AS (
         -- Each version with those of its parents, which split it, with the target's column names and types.
+        -- _scd_rest has the columns whose changes open no version.
         SELECT
             account._scd_key_1 AS account_id,
             STRUCT(
@@ -188,7 +189,7 @@ MERGE INTO tpcdi.dim_account AS t USING (
         GROUP BY account_id, _scd_at
         HAVING CASE
             WHEN _scd_at >= DATE '9999-12-31'
-                THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_account: a version starts or ends after the open end')
+                THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_account: a version does not start before the open end')
             WHEN MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state)
                 OR MIN(_scd_rest) IS DISTINCT FROM MAX(_scd_rest)
                 OR MIN(STRUCT(_scd_to)) IS DISTINCT FROM MAX(STRUCT(_scd_to))
@@ -198,14 +199,13 @@ MERGE INTO tpcdi.dim_account AS t USING (
         END
     ),
     neighbours AS (
-        -- Each row with the one before it.
+        -- Each row, with values of the rows next to it.
         SELECT *, LAG(STRUCT(_scd_to)) OVER by_key AS _scd_before
         FROM given
         WINDOW by_key AS (PARTITION BY account_id ORDER BY _scd_at)
     ),
     versions AS (
         -- Each row is a version.
-        -- Rows that overlap stop the statement.
         SELECT account_id, _scd_state, _scd_rest, _scd_at, _scd_to
         FROM neighbours
         WHERE CASE
@@ -215,7 +215,7 @@ MERGE INTO tpcdi.dim_account AS t USING (
         END
     ),
     stored AS (
-        -- The stored versions of the changed keys of the first table.
+        -- The stored versions of the keys to merge.
         SELECT
             t.account_id, t.effective_date AS _scd_at,
             STRUCT(
@@ -239,14 +239,15 @@ MERGE INTO tpcdi.dim_account AS t USING (
         XXHASH64(TO_JSON(ARRAY(CAST(account_id AS STRING), CAST(_scd_at AS STRING)))) AS sk_account_id,
         _scd_at AS effective_date,
         COALESCE(_scd_to, DATE '9999-12-31') AS end_date,
-        _scd_to IS NULL AS is_current, _scd_state IS NOT NULL AS _scd_opens
+        _scd_to IS NULL AS is_current,
+        _scd_state IS NOT NULL AS _scd_opens
     FROM versions
     FULL OUTER JOIN stored USING (account_id, _scd_at)
     WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_state IS NOT NULL THEN STRUCT(_scd_state, _scd_rest, _scd_to) END
 ) AS s
     -- A key and a start identify a version.
     ON t.account_id = s.account_id AND t.effective_date = s.effective_date
--- The source has no version with this start.
+-- No version starts here any more.
 WHEN MATCHED AND NOT s._scd_opens THEN DELETE
 WHEN MATCHED THEN UPDATE SET
     sk_broker_id = s.sk_broker_id, sk_customer_id = s.sk_customer_id, status = s.status, account_desc = s.account_desc,

@@ -1,10 +1,10 @@
 -- tpcdi.dim_broker: Employees who are brokers
 -- Merges a batch of changes into the history of their keys; other keys stay as they are.
 -- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
--- Rows that change nothing: are versions: each change is one.
+-- Rows that change nothing: open a version, too.
 -- Deletes: the source has none.
--- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key and time differ, an earlier row arrives
--- during the run, or the session's settings change the result.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key and time differ, a time is not before
+-- the open end, an earlier row arrives during the run, or the session's settings change the result.
 -- Generated from specs/tpcdi/dim_broker.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
@@ -14,6 +14,7 @@ SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(DATE '1950-01-01' AS DATE)) FROM
 MERGE INTO tpcdi.dim_broker AS t USING (
     WITH source_rows AS (
         -- The source's rows, with the target's column names and types.
+        -- _scd_rest has the columns whose changes open no version.
         SELECT
             CAST(employee_id AS BIGINT) AS broker_id,
             STRUCT(

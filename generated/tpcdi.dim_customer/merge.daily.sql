@@ -1,10 +1,11 @@
 -- tpcdi.dim_customer: Customers, by the actions of ten years and then by full rows of each day
 -- Merges a batch of changes into the history of their keys; other keys stay as they are.
 -- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
--- Rows that change nothing: are versions: each change is one.
+-- Rows that change nothing: open a version, too.
 -- Deletes: the source has none.
--- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key, time and sequence differ, an earlier
--- row arrives during the run, or the session's settings change the result.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows tie for the greatest sequence of a key and time but
+-- differ, a time is not before the open end, an earlier row arrives during the run, or the session's settings change
+-- the result.
 -- Generated from specs/tpcdi/dim_customer.yml, feed daily. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
@@ -14,6 +15,7 @@ SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(day AS DATE)) FROM tpcdi_raw.cus
 MERGE INTO tpcdi.dim_customer AS t USING (
     WITH source_rows AS (
         -- The source's rows, with the target's column names and types.
+        -- _scd_rest has the columns whose changes open no version.
         SELECT
             CAST(customer_id AS BIGINT) AS customer_id,
             STRUCT(
@@ -47,12 +49,12 @@ MERGE INTO tpcdi.dim_customer AS t USING (
         FROM tpcdi_raw.customer_rows
     ),
     ranked AS (
-        -- At one key and time the greatest cdc_dsn wins.
+        -- At one key and time the row with the greatest `cdc_dsn` wins.
         SELECT *, RANK() OVER (PARTITION BY customer_id, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_nth
         FROM source_rows
     ),
     changes AS (
-        -- One row per key and time, of those with the greatest cdc_dsn. A row that breaks a rule stops the statement.
+        -- One row per key and time. A row that breaks a rule stops the statement.
         SELECT
             customer_id, _scd_at,
             MIN(_scd_state) FILTER (WHERE _scd_nth = 1) AS _scd_state,
@@ -74,7 +76,7 @@ MERGE INTO tpcdi.dim_customer AS t USING (
             WHEN _scd_at >= DATE '9999-12-31'
                 THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_customer: day is not before the open end')
             WHEN MIN(_scd_state) FILTER (WHERE _scd_nth = 1)
-                IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_nth = 1)
+                    IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_nth = 1)
                 OR MIN(_scd_rest) FILTER (WHERE _scd_nth = 1)
                     IS DISTINCT FROM MAX(_scd_rest) FILTER (WHERE _scd_nth = 1)
                 THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.dim_customer: two rows differ: '

@@ -1,11 +1,11 @@
 -- tpcdi.dim_customer: Customers, by the actions of ten years and then by full rows of each day
 -- Merges a batch of changes into the history of their keys; other keys stay as they are.
 -- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
--- Rows that change nothing: are versions: each change is one.
+-- Rows that change nothing: open a version, too.
 -- Deletes: the source has none.
--- Stops if: a key or time is NULL, a year is not in 1 to 9999, a row sets a column that the spec does not have, rows of
--- one key, time and sequence differ, an earlier row arrives during the run, or the session's settings change the
--- result.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, a row sets a column that the spec does not have, rows
+-- tie for the greatest sequence of a key and time but differ, a time is not before the open end, an earlier row arrives
+-- during the run, or the session's settings change the result.
 -- Generated from specs/tpcdi/dim_customer.yml, feed actions. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
@@ -15,6 +15,7 @@ SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(day AS DATE)) FROM tpcdi_raw.cus
 MERGE INTO tpcdi.dim_customer AS t USING (
     WITH source_rows AS (
         -- The source's rows, with the target's column names and types.
+        -- _scd_rest has the columns whose changes open no version.
         SELECT
             CAST(customer_id AS BIGINT) AS customer_id,
             STRUCT(
@@ -49,162 +50,78 @@ MERGE INTO tpcdi.dim_customer AS t USING (
         FROM tpcdi_raw.customer_actions
     ),
     ranked AS (
-        -- At one key and time the greatest at wins.
+        -- At one key and time the row with the greatest `at` wins.
         SELECT *, RANK() OVER (PARTITION BY customer_id, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_nth
         FROM source_rows
     ),
+    given AS (
+        -- What a row sets; two rows of one key and time may not differ in that.
+        SELECT
+            *,
+            STRUCT(
+                IF(ARRAY_CONTAINS(_scd_sets, 'tax_id') IS NOT FALSE, STRUCT(_scd_state.tax_id), NULL) AS tax_id,
+                IF(ARRAY_CONTAINS(_scd_sets, 'status') IS NOT FALSE, STRUCT(_scd_state.status), NULL) AS status,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'last_name') IS NOT FALSE, STRUCT(_scd_state.last_name), NULL
+                ) AS last_name,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'first_name') IS NOT FALSE, STRUCT(_scd_state.first_name), NULL
+                ) AS first_name,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'middle_initial') IS NOT FALSE, STRUCT(_scd_state.middle_initial), NULL
+                ) AS middle_initial,
+                IF(ARRAY_CONTAINS(_scd_sets, 'gender') IS NOT FALSE, STRUCT(_scd_state.gender), NULL) AS gender,
+                IF(ARRAY_CONTAINS(_scd_sets, 'tier') IS NOT FALSE, STRUCT(_scd_state.tier), NULL) AS tier,
+                IF(ARRAY_CONTAINS(_scd_sets, 'dob') IS NOT FALSE, STRUCT(_scd_state.dob), NULL) AS dob,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'address_line1') IS NOT FALSE, STRUCT(_scd_state.address_line1), NULL
+                ) AS address_line1,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'address_line2') IS NOT FALSE, STRUCT(_scd_state.address_line2), NULL
+                ) AS address_line2,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'postal_code') IS NOT FALSE, STRUCT(_scd_state.postal_code), NULL
+                ) AS postal_code,
+                IF(ARRAY_CONTAINS(_scd_sets, 'city') IS NOT FALSE, STRUCT(_scd_state.city), NULL) AS city,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'state_prov') IS NOT FALSE, STRUCT(_scd_state.state_prov), NULL
+                ) AS state_prov,
+                IF(ARRAY_CONTAINS(_scd_sets, 'country') IS NOT FALSE, STRUCT(_scd_state.country), NULL) AS country,
+                IF(ARRAY_CONTAINS(_scd_sets, 'phone1') IS NOT FALSE, STRUCT(_scd_state.phone1), NULL) AS phone1,
+                IF(ARRAY_CONTAINS(_scd_sets, 'phone2') IS NOT FALSE, STRUCT(_scd_state.phone2), NULL) AS phone2,
+                IF(ARRAY_CONTAINS(_scd_sets, 'phone3') IS NOT FALSE, STRUCT(_scd_state.phone3), NULL) AS phone3,
+                IF(ARRAY_CONTAINS(_scd_sets, 'email1') IS NOT FALSE, STRUCT(_scd_state.email1), NULL) AS email1,
+                IF(ARRAY_CONTAINS(_scd_sets, 'email2') IS NOT FALSE, STRUCT(_scd_state.email2), NULL) AS email2,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'national_tax_rate_desc') IS NOT FALSE,
+                    STRUCT(_scd_state.national_tax_rate_desc),
+                    NULL
+                ) AS national_tax_rate_desc,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'national_tax_rate') IS NOT FALSE,
+                    STRUCT(_scd_state.national_tax_rate),
+                    NULL
+                ) AS national_tax_rate,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'local_tax_rate_desc') IS NOT FALSE,
+                    STRUCT(_scd_state.local_tax_rate_desc),
+                    NULL
+                ) AS local_tax_rate_desc,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'local_tax_rate') IS NOT FALSE, STRUCT(_scd_state.local_tax_rate), NULL
+                ) AS local_tax_rate,
+                IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL) AS batch_id
+            ) AS _scd_given
+        FROM ranked
+    ),
     changes AS (
-        -- One row per key and time, of those with the greatest at. A row that breaks a rule stops the statement.
+        -- One row per key and time. A row that breaks a rule stops the statement.
         SELECT
             customer_id, _scd_at,
-            MIN_BY(
-                _scd_state,
-                STRUCT(
-                    IF(ARRAY_CONTAINS(_scd_sets, 'tax_id') IS NOT FALSE, STRUCT(_scd_state.tax_id), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'status') IS NOT FALSE, STRUCT(_scd_state.status), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'last_name') IS NOT FALSE, STRUCT(_scd_state.last_name), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'first_name') IS NOT FALSE, STRUCT(_scd_state.first_name), NULL),
-                    IF(
-                        ARRAY_CONTAINS(_scd_sets, 'middle_initial') IS NOT FALSE,
-                        STRUCT(_scd_state.middle_initial),
-                        NULL
-                    ),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'gender') IS NOT FALSE, STRUCT(_scd_state.gender), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'tier') IS NOT FALSE, STRUCT(_scd_state.tier), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'dob') IS NOT FALSE, STRUCT(_scd_state.dob), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'address_line1') IS NOT FALSE, STRUCT(_scd_state.address_line1), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'address_line2') IS NOT FALSE, STRUCT(_scd_state.address_line2), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'postal_code') IS NOT FALSE, STRUCT(_scd_state.postal_code), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'city') IS NOT FALSE, STRUCT(_scd_state.city), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'state_prov') IS NOT FALSE, STRUCT(_scd_state.state_prov), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'country') IS NOT FALSE, STRUCT(_scd_state.country), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'phone1') IS NOT FALSE, STRUCT(_scd_state.phone1), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'phone2') IS NOT FALSE, STRUCT(_scd_state.phone2), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'phone3') IS NOT FALSE, STRUCT(_scd_state.phone3), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'email1') IS NOT FALSE, STRUCT(_scd_state.email1), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'email2') IS NOT FALSE, STRUCT(_scd_state.email2), NULL),
-                    IF(
-                        ARRAY_CONTAINS(_scd_sets, 'national_tax_rate_desc') IS NOT FALSE,
-                        STRUCT(_scd_state.national_tax_rate_desc),
-                        NULL
-                    ),
-                    IF(
-                        ARRAY_CONTAINS(_scd_sets, 'national_tax_rate') IS NOT FALSE,
-                        STRUCT(_scd_state.national_tax_rate),
-                        NULL
-                    ),
-                    IF(
-                        ARRAY_CONTAINS(_scd_sets, 'local_tax_rate_desc') IS NOT FALSE,
-                        STRUCT(_scd_state.local_tax_rate_desc),
-                        NULL
-                    ),
-                    IF(
-                        ARRAY_CONTAINS(_scd_sets, 'local_tax_rate') IS NOT FALSE,
-                        STRUCT(_scd_state.local_tax_rate),
-                        NULL
-                    ),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
-                )
-            ) FILTER (WHERE _scd_nth = 1) AS _scd_state,
-            MIN_BY(
-                _scd_rest,
-                STRUCT(
-                    IF(ARRAY_CONTAINS(_scd_sets, 'tax_id') IS NOT FALSE, STRUCT(_scd_state.tax_id), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'status') IS NOT FALSE, STRUCT(_scd_state.status), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'last_name') IS NOT FALSE, STRUCT(_scd_state.last_name), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'first_name') IS NOT FALSE, STRUCT(_scd_state.first_name), NULL),
-                    IF(
-                        ARRAY_CONTAINS(_scd_sets, 'middle_initial') IS NOT FALSE,
-                        STRUCT(_scd_state.middle_initial),
-                        NULL
-                    ),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'gender') IS NOT FALSE, STRUCT(_scd_state.gender), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'tier') IS NOT FALSE, STRUCT(_scd_state.tier), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'dob') IS NOT FALSE, STRUCT(_scd_state.dob), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'address_line1') IS NOT FALSE, STRUCT(_scd_state.address_line1), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'address_line2') IS NOT FALSE, STRUCT(_scd_state.address_line2), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'postal_code') IS NOT FALSE, STRUCT(_scd_state.postal_code), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'city') IS NOT FALSE, STRUCT(_scd_state.city), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'state_prov') IS NOT FALSE, STRUCT(_scd_state.state_prov), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'country') IS NOT FALSE, STRUCT(_scd_state.country), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'phone1') IS NOT FALSE, STRUCT(_scd_state.phone1), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'phone2') IS NOT FALSE, STRUCT(_scd_state.phone2), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'phone3') IS NOT FALSE, STRUCT(_scd_state.phone3), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'email1') IS NOT FALSE, STRUCT(_scd_state.email1), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'email2') IS NOT FALSE, STRUCT(_scd_state.email2), NULL),
-                    IF(
-                        ARRAY_CONTAINS(_scd_sets, 'national_tax_rate_desc') IS NOT FALSE,
-                        STRUCT(_scd_state.national_tax_rate_desc),
-                        NULL
-                    ),
-                    IF(
-                        ARRAY_CONTAINS(_scd_sets, 'national_tax_rate') IS NOT FALSE,
-                        STRUCT(_scd_state.national_tax_rate),
-                        NULL
-                    ),
-                    IF(
-                        ARRAY_CONTAINS(_scd_sets, 'local_tax_rate_desc') IS NOT FALSE,
-                        STRUCT(_scd_state.local_tax_rate_desc),
-                        NULL
-                    ),
-                    IF(
-                        ARRAY_CONTAINS(_scd_sets, 'local_tax_rate') IS NOT FALSE,
-                        STRUCT(_scd_state.local_tax_rate),
-                        NULL
-                    ),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
-                )
-            ) FILTER (WHERE _scd_nth = 1) AS _scd_rest,
-            MIN_BY(
-                _scd_sets,
-                STRUCT(
-                    IF(ARRAY_CONTAINS(_scd_sets, 'tax_id') IS NOT FALSE, STRUCT(_scd_state.tax_id), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'status') IS NOT FALSE, STRUCT(_scd_state.status), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'last_name') IS NOT FALSE, STRUCT(_scd_state.last_name), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'first_name') IS NOT FALSE, STRUCT(_scd_state.first_name), NULL),
-                    IF(
-                        ARRAY_CONTAINS(_scd_sets, 'middle_initial') IS NOT FALSE,
-                        STRUCT(_scd_state.middle_initial),
-                        NULL
-                    ),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'gender') IS NOT FALSE, STRUCT(_scd_state.gender), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'tier') IS NOT FALSE, STRUCT(_scd_state.tier), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'dob') IS NOT FALSE, STRUCT(_scd_state.dob), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'address_line1') IS NOT FALSE, STRUCT(_scd_state.address_line1), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'address_line2') IS NOT FALSE, STRUCT(_scd_state.address_line2), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'postal_code') IS NOT FALSE, STRUCT(_scd_state.postal_code), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'city') IS NOT FALSE, STRUCT(_scd_state.city), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'state_prov') IS NOT FALSE, STRUCT(_scd_state.state_prov), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'country') IS NOT FALSE, STRUCT(_scd_state.country), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'phone1') IS NOT FALSE, STRUCT(_scd_state.phone1), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'phone2') IS NOT FALSE, STRUCT(_scd_state.phone2), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'phone3') IS NOT FALSE, STRUCT(_scd_state.phone3), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'email1') IS NOT FALSE, STRUCT(_scd_state.email1), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'email2') IS NOT FALSE, STRUCT(_scd_state.email2), NULL),
-                    IF(
-                        ARRAY_CONTAINS(_scd_sets, 'national_tax_rate_desc') IS NOT FALSE,
-                        STRUCT(_scd_state.national_tax_rate_desc),
-                        NULL
-                    ),
-                    IF(
-                        ARRAY_CONTAINS(_scd_sets, 'national_tax_rate') IS NOT FALSE,
-                        STRUCT(_scd_state.national_tax_rate),
-                        NULL
-                    ),
-                    IF(
-                        ARRAY_CONTAINS(_scd_sets, 'local_tax_rate_desc') IS NOT FALSE,
-                        STRUCT(_scd_state.local_tax_rate_desc),
-                        NULL
-                    ),
-                    IF(
-                        ARRAY_CONTAINS(_scd_sets, 'local_tax_rate') IS NOT FALSE,
-                        STRUCT(_scd_state.local_tax_rate),
-                        NULL
-                    ),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
-                )
-            ) FILTER (WHERE _scd_nth = 1) AS _scd_sets
-        FROM ranked
+            MIN_BY(_scd_state, _scd_given) FILTER (WHERE _scd_nth = 1) AS _scd_state,
+            MIN_BY(_scd_rest, _scd_given) FILTER (WHERE _scd_nth = 1) AS _scd_rest,
+            MIN_BY(_scd_sets, _scd_given) FILTER (WHERE _scd_nth = 1) AS _scd_sets
+        FROM given
         GROUP BY customer_id, _scd_at
         HAVING CASE
             WHEN TYPEOF(COALESCE(1, '')) = 'string'
@@ -236,110 +153,8 @@ MERGE INTO tpcdi.dim_customer AS t USING (
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_customer: day is NULL')
             WHEN _scd_at >= DATE '9999-12-31'
                 THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_customer: day is not before the open end')
-            WHEN MIN(
-                STRUCT(
-                    IF(ARRAY_CONTAINS(_scd_sets, 'tax_id') IS NOT FALSE, STRUCT(_scd_state.tax_id), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'status') IS NOT FALSE, STRUCT(_scd_state.status), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'last_name') IS NOT FALSE, STRUCT(_scd_state.last_name), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'first_name') IS NOT FALSE, STRUCT(_scd_state.first_name), NULL),
-                    IF(
-                        ARRAY_CONTAINS(_scd_sets, 'middle_initial') IS NOT FALSE,
-                        STRUCT(_scd_state.middle_initial),
-                        NULL
-                    ),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'gender') IS NOT FALSE, STRUCT(_scd_state.gender), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'tier') IS NOT FALSE, STRUCT(_scd_state.tier), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'dob') IS NOT FALSE, STRUCT(_scd_state.dob), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'address_line1') IS NOT FALSE, STRUCT(_scd_state.address_line1), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'address_line2') IS NOT FALSE, STRUCT(_scd_state.address_line2), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'postal_code') IS NOT FALSE, STRUCT(_scd_state.postal_code), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'city') IS NOT FALSE, STRUCT(_scd_state.city), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'state_prov') IS NOT FALSE, STRUCT(_scd_state.state_prov), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'country') IS NOT FALSE, STRUCT(_scd_state.country), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'phone1') IS NOT FALSE, STRUCT(_scd_state.phone1), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'phone2') IS NOT FALSE, STRUCT(_scd_state.phone2), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'phone3') IS NOT FALSE, STRUCT(_scd_state.phone3), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'email1') IS NOT FALSE, STRUCT(_scd_state.email1), NULL),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'email2') IS NOT FALSE, STRUCT(_scd_state.email2), NULL),
-                    IF(
-                        ARRAY_CONTAINS(_scd_sets, 'national_tax_rate_desc') IS NOT FALSE,
-                        STRUCT(_scd_state.national_tax_rate_desc),
-                        NULL
-                    ),
-                    IF(
-                        ARRAY_CONTAINS(_scd_sets, 'national_tax_rate') IS NOT FALSE,
-                        STRUCT(_scd_state.national_tax_rate),
-                        NULL
-                    ),
-                    IF(
-                        ARRAY_CONTAINS(_scd_sets, 'local_tax_rate_desc') IS NOT FALSE,
-                        STRUCT(_scd_state.local_tax_rate_desc),
-                        NULL
-                    ),
-                    IF(
-                        ARRAY_CONTAINS(_scd_sets, 'local_tax_rate') IS NOT FALSE,
-                        STRUCT(_scd_state.local_tax_rate),
-                        NULL
-                    ),
-                    IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
-                )
-            ) FILTER (WHERE _scd_nth = 1)
-                IS DISTINCT FROM MAX(
-                    STRUCT(
-                        IF(ARRAY_CONTAINS(_scd_sets, 'tax_id') IS NOT FALSE, STRUCT(_scd_state.tax_id), NULL),
-                        IF(ARRAY_CONTAINS(_scd_sets, 'status') IS NOT FALSE, STRUCT(_scd_state.status), NULL),
-                        IF(ARRAY_CONTAINS(_scd_sets, 'last_name') IS NOT FALSE, STRUCT(_scd_state.last_name), NULL),
-                        IF(ARRAY_CONTAINS(_scd_sets, 'first_name') IS NOT FALSE, STRUCT(_scd_state.first_name), NULL),
-                        IF(
-                            ARRAY_CONTAINS(_scd_sets, 'middle_initial') IS NOT FALSE,
-                            STRUCT(_scd_state.middle_initial),
-                            NULL
-                        ),
-                        IF(ARRAY_CONTAINS(_scd_sets, 'gender') IS NOT FALSE, STRUCT(_scd_state.gender), NULL),
-                        IF(ARRAY_CONTAINS(_scd_sets, 'tier') IS NOT FALSE, STRUCT(_scd_state.tier), NULL),
-                        IF(ARRAY_CONTAINS(_scd_sets, 'dob') IS NOT FALSE, STRUCT(_scd_state.dob), NULL),
-                        IF(
-                            ARRAY_CONTAINS(_scd_sets, 'address_line1') IS NOT FALSE,
-                            STRUCT(_scd_state.address_line1),
-                            NULL
-                        ),
-                        IF(
-                            ARRAY_CONTAINS(_scd_sets, 'address_line2') IS NOT FALSE,
-                            STRUCT(_scd_state.address_line2),
-                            NULL
-                        ),
-                        IF(ARRAY_CONTAINS(_scd_sets, 'postal_code') IS NOT FALSE, STRUCT(_scd_state.postal_code), NULL),
-                        IF(ARRAY_CONTAINS(_scd_sets, 'city') IS NOT FALSE, STRUCT(_scd_state.city), NULL),
-                        IF(ARRAY_CONTAINS(_scd_sets, 'state_prov') IS NOT FALSE, STRUCT(_scd_state.state_prov), NULL),
-                        IF(ARRAY_CONTAINS(_scd_sets, 'country') IS NOT FALSE, STRUCT(_scd_state.country), NULL),
-                        IF(ARRAY_CONTAINS(_scd_sets, 'phone1') IS NOT FALSE, STRUCT(_scd_state.phone1), NULL),
-                        IF(ARRAY_CONTAINS(_scd_sets, 'phone2') IS NOT FALSE, STRUCT(_scd_state.phone2), NULL),
-                        IF(ARRAY_CONTAINS(_scd_sets, 'phone3') IS NOT FALSE, STRUCT(_scd_state.phone3), NULL),
-                        IF(ARRAY_CONTAINS(_scd_sets, 'email1') IS NOT FALSE, STRUCT(_scd_state.email1), NULL),
-                        IF(ARRAY_CONTAINS(_scd_sets, 'email2') IS NOT FALSE, STRUCT(_scd_state.email2), NULL),
-                        IF(
-                            ARRAY_CONTAINS(_scd_sets, 'national_tax_rate_desc') IS NOT FALSE,
-                            STRUCT(_scd_state.national_tax_rate_desc),
-                            NULL
-                        ),
-                        IF(
-                            ARRAY_CONTAINS(_scd_sets, 'national_tax_rate') IS NOT FALSE,
-                            STRUCT(_scd_state.national_tax_rate),
-                            NULL
-                        ),
-                        IF(
-                            ARRAY_CONTAINS(_scd_sets, 'local_tax_rate_desc') IS NOT FALSE,
-                            STRUCT(_scd_state.local_tax_rate_desc),
-                            NULL
-                        ),
-                        IF(
-                            ARRAY_CONTAINS(_scd_sets, 'local_tax_rate') IS NOT FALSE,
-                            STRUCT(_scd_state.local_tax_rate),
-                            NULL
-                        ),
-                        IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
-                    )
-                ) FILTER (WHERE _scd_nth = 1)
+            WHEN MIN(_scd_given) FILTER (WHERE _scd_nth = 1)
+                IS DISTINCT FROM MAX(_scd_given) FILTER (WHERE _scd_nth = 1)
                 THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.dim_customer: two rows differ: '
                     || TO_JSON(STRUCT(customer_id, _scd_at)))
             WHEN _scd_at >= _scd_batch_from THEN TRUE
@@ -391,8 +206,8 @@ MERGE INTO tpcdi.dim_customer AS t USING (
         SELECT *, COUNT_IF(_scd_state IS NULL) OVER (PARTITION BY customer_id ORDER BY _scd_at) AS _scd_life
         FROM states
     ),
-    given AS (
-        -- A column that a change does not set keeps its value.
+    filled AS (
+        -- A column that a change does not set, or gives as NULL where that means "not given", has the value before it.
         SELECT
             customer_id, _scd_at, _scd_stored,
             CASE
@@ -400,194 +215,160 @@ MERGE INTO tpcdi.dim_customer AS t USING (
                     THEN STRUCT(
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL AND ARRAY_CONTAINS(_scd_sets, 'tax_id') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.tax_id)
-                                END
+                                IF(ARRAY_CONTAINS(_scd_sets, 'tax_id') IS NOT FALSE, STRUCT(_scd_state.tax_id), NULL)
                             ) IGNORE NULLS OVER by_life
                         ).tax_id AS tax_id,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL AND ARRAY_CONTAINS(_scd_sets, 'status') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.status)
-                                END
+                                IF(ARRAY_CONTAINS(_scd_sets, 'status') IS NOT FALSE, STRUCT(_scd_state.status), NULL)
                             ) IGNORE NULLS OVER by_life
                         ).status AS status,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL AND ARRAY_CONTAINS(_scd_sets, 'last_name') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.last_name)
-                                END
+                                IF(
+                                    ARRAY_CONTAINS(_scd_sets, 'last_name') IS NOT FALSE,
+                                    STRUCT(_scd_state.last_name),
+                                    NULL
+                                )
                             ) IGNORE NULLS OVER by_life
                         ).last_name AS last_name,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL AND ARRAY_CONTAINS(_scd_sets, 'first_name') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.first_name)
-                                END
+                                IF(
+                                    ARRAY_CONTAINS(_scd_sets, 'first_name') IS NOT FALSE,
+                                    STRUCT(_scd_state.first_name),
+                                    NULL
+                                )
                             ) IGNORE NULLS OVER by_life
                         ).first_name AS first_name,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL
-                                        AND ARRAY_CONTAINS(_scd_sets, 'middle_initial') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.middle_initial)
-                                END
+                                IF(
+                                    ARRAY_CONTAINS(_scd_sets, 'middle_initial') IS NOT FALSE,
+                                    STRUCT(_scd_state.middle_initial),
+                                    NULL
+                                )
                             ) IGNORE NULLS OVER by_life
                         ).middle_initial AS middle_initial,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL AND ARRAY_CONTAINS(_scd_sets, 'gender') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.gender)
-                                END
+                                IF(ARRAY_CONTAINS(_scd_sets, 'gender') IS NOT FALSE, STRUCT(_scd_state.gender), NULL)
                             ) IGNORE NULLS OVER by_life
                         ).gender AS gender,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL AND ARRAY_CONTAINS(_scd_sets, 'tier') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.tier)
-                                END
+                                IF(ARRAY_CONTAINS(_scd_sets, 'tier') IS NOT FALSE, STRUCT(_scd_state.tier), NULL)
                             ) IGNORE NULLS OVER by_life
                         ).tier AS tier,
                         (
-                            LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL AND ARRAY_CONTAINS(_scd_sets, 'dob') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.dob)
-                                END
-                            ) IGNORE NULLS OVER by_life
+                            LAST_VALUE(IF(ARRAY_CONTAINS(_scd_sets, 'dob') IS NOT FALSE, STRUCT(_scd_state.dob), NULL))
+                                IGNORE NULLS OVER by_life
                         ).dob AS dob,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL
-                                        AND ARRAY_CONTAINS(_scd_sets, 'address_line1') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.address_line1)
-                                END
+                                IF(
+                                    ARRAY_CONTAINS(_scd_sets, 'address_line1') IS NOT FALSE,
+                                    STRUCT(_scd_state.address_line1),
+                                    NULL
+                                )
                             ) IGNORE NULLS OVER by_life
                         ).address_line1 AS address_line1,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL
-                                        AND ARRAY_CONTAINS(_scd_sets, 'address_line2') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.address_line2)
-                                END
+                                IF(
+                                    ARRAY_CONTAINS(_scd_sets, 'address_line2') IS NOT FALSE,
+                                    STRUCT(_scd_state.address_line2),
+                                    NULL
+                                )
                             ) IGNORE NULLS OVER by_life
                         ).address_line2 AS address_line2,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL
-                                        AND ARRAY_CONTAINS(_scd_sets, 'postal_code') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.postal_code)
-                                END
+                                IF(
+                                    ARRAY_CONTAINS(_scd_sets, 'postal_code') IS NOT FALSE,
+                                    STRUCT(_scd_state.postal_code),
+                                    NULL
+                                )
                             ) IGNORE NULLS OVER by_life
                         ).postal_code AS postal_code,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL AND ARRAY_CONTAINS(_scd_sets, 'city') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.city)
-                                END
+                                IF(ARRAY_CONTAINS(_scd_sets, 'city') IS NOT FALSE, STRUCT(_scd_state.city), NULL)
                             ) IGNORE NULLS OVER by_life
                         ).city AS city,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL AND ARRAY_CONTAINS(_scd_sets, 'state_prov') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.state_prov)
-                                END
+                                IF(
+                                    ARRAY_CONTAINS(_scd_sets, 'state_prov') IS NOT FALSE,
+                                    STRUCT(_scd_state.state_prov),
+                                    NULL
+                                )
                             ) IGNORE NULLS OVER by_life
                         ).state_prov AS state_prov,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL AND ARRAY_CONTAINS(_scd_sets, 'country') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.country)
-                                END
+                                IF(ARRAY_CONTAINS(_scd_sets, 'country') IS NOT FALSE, STRUCT(_scd_state.country), NULL)
                             ) IGNORE NULLS OVER by_life
                         ).country AS country,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL AND ARRAY_CONTAINS(_scd_sets, 'phone1') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.phone1)
-                                END
+                                IF(ARRAY_CONTAINS(_scd_sets, 'phone1') IS NOT FALSE, STRUCT(_scd_state.phone1), NULL)
                             ) IGNORE NULLS OVER by_life
                         ).phone1 AS phone1,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL AND ARRAY_CONTAINS(_scd_sets, 'phone2') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.phone2)
-                                END
+                                IF(ARRAY_CONTAINS(_scd_sets, 'phone2') IS NOT FALSE, STRUCT(_scd_state.phone2), NULL)
                             ) IGNORE NULLS OVER by_life
                         ).phone2 AS phone2,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL AND ARRAY_CONTAINS(_scd_sets, 'phone3') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.phone3)
-                                END
+                                IF(ARRAY_CONTAINS(_scd_sets, 'phone3') IS NOT FALSE, STRUCT(_scd_state.phone3), NULL)
                             ) IGNORE NULLS OVER by_life
                         ).phone3 AS phone3,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL AND ARRAY_CONTAINS(_scd_sets, 'email1') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.email1)
-                                END
+                                IF(ARRAY_CONTAINS(_scd_sets, 'email1') IS NOT FALSE, STRUCT(_scd_state.email1), NULL)
                             ) IGNORE NULLS OVER by_life
                         ).email1 AS email1,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL AND ARRAY_CONTAINS(_scd_sets, 'email2') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.email2)
-                                END
+                                IF(ARRAY_CONTAINS(_scd_sets, 'email2') IS NOT FALSE, STRUCT(_scd_state.email2), NULL)
                             ) IGNORE NULLS OVER by_life
                         ).email2 AS email2,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL
-                                        AND ARRAY_CONTAINS(_scd_sets, 'national_tax_rate_desc') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.national_tax_rate_desc)
-                                END
+                                IF(
+                                    ARRAY_CONTAINS(_scd_sets, 'national_tax_rate_desc') IS NOT FALSE,
+                                    STRUCT(_scd_state.national_tax_rate_desc),
+                                    NULL
+                                )
                             ) IGNORE NULLS OVER by_life
                         ).national_tax_rate_desc AS national_tax_rate_desc,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL
-                                        AND ARRAY_CONTAINS(_scd_sets, 'national_tax_rate') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.national_tax_rate)
-                                END
+                                IF(
+                                    ARRAY_CONTAINS(_scd_sets, 'national_tax_rate') IS NOT FALSE,
+                                    STRUCT(_scd_state.national_tax_rate),
+                                    NULL
+                                )
                             ) IGNORE NULLS OVER by_life
                         ).national_tax_rate AS national_tax_rate,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL
-                                        AND ARRAY_CONTAINS(_scd_sets, 'local_tax_rate_desc') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.local_tax_rate_desc)
-                                END
+                                IF(
+                                    ARRAY_CONTAINS(_scd_sets, 'local_tax_rate_desc') IS NOT FALSE,
+                                    STRUCT(_scd_state.local_tax_rate_desc),
+                                    NULL
+                                )
                             ) IGNORE NULLS OVER by_life
                         ).local_tax_rate_desc AS local_tax_rate_desc,
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL
-                                        AND ARRAY_CONTAINS(_scd_sets, 'local_tax_rate') IS NOT FALSE
-                                        THEN STRUCT(_scd_state.local_tax_rate)
-                                END
+                                IF(
+                                    ARRAY_CONTAINS(_scd_sets, 'local_tax_rate') IS NOT FALSE,
+                                    STRUCT(_scd_state.local_tax_rate),
+                                    NULL
+                                )
                             ) IGNORE NULLS OVER by_life
                         ).local_tax_rate AS local_tax_rate
                     )
@@ -597,10 +378,7 @@ MERGE INTO tpcdi.dim_customer AS t USING (
                     THEN STRUCT(
                         (
                             LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL AND ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE
-                                        THEN STRUCT(_scd_rest.batch_id)
-                                END
+                                IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
                             ) IGNORE NULLS OVER by_life
                         ).batch_id AS batch_id
                     )
@@ -610,7 +388,7 @@ MERGE INTO tpcdi.dim_customer AS t USING (
     ),
     starts AS (
         -- Each event that is not a delete opens a version.
-        SELECT *, _scd_state IS NOT NULL AS _scd_opens FROM given
+        SELECT *, _scd_state IS NOT NULL AS _scd_opens FROM filled
     ),
     versions AS (
         -- A version lasts until the next start or delete of its key, exclusive.

@@ -2,13 +2,13 @@
 -- Joins the histories of several tables: a version holds from one change of any of them to the next.
 -- Tables: tpcdi.security, tpcdi.dim_company.
 -- Stored versions: are removed if the source has no version with their start.
--- Rows that change nothing: are versions: each row is one.
+-- Rows that change nothing: are versions of their own.
 -- Deletes: a gap between two rows is a delete.
--- Stops if: a version has no key, no start or no time between its start and its end, two versions of a table are valid
--- at a time, or the session's settings change the result.
+-- Stops if: a time is not before the open end, a version has no key, no start or no time between its start and its end,
+-- two versions of a table are valid at a time, or the session's settings change the result.
 -- Generated from specs/tpcdi/dim_security.yml. To change it, edit the spec and run `scdgen generate`.
 
--- To run with another value, write it here. If the session has set since, leave out both statements.
+-- To run with another value, write it here. If the session sets `since` itself, leave out both.
 DECLARE OR REPLACE VARIABLE since DATE;
 SET VARIABLE since = CAST(NULL AS DATE);
 
@@ -64,7 +64,7 @@ MERGE INTO tpcdi.dim_security AS t USING (
         FROM tpcdi.dim_company
     ),
     changed AS (
-        -- Keys with a version that starts or ends at or after source.changed_since.
+        -- Keys with a version that starts or ends at or after session.since.
         -- Also those that point, in any of their versions, to a parent with one.
         SELECT DISTINCT _scd_key_1
         FROM (
@@ -83,7 +83,7 @@ MERGE INTO tpcdi.dim_security AS t USING (
         WHERE session.since IS NULL OR EXISTS (SELECT * FROM changed AS c WHERE p._scd_key_1 = c._scd_key_1)
     ),
     company_times AS (
-        -- Each of these versions, and with NULLs each time without one: before the first, between two, after the last.
+        -- The versions of company, and with NULLs each time without one: before, between and after them.
         SELECT
             _scd_key_1,
             IF(_scd_part = 'version', sk_company_id, NULL) AS sk_company_id,
@@ -104,6 +104,7 @@ MERGE INTO tpcdi.dim_security AS t USING (
     ),
     source_rows AS (
         -- Each version with those of its parents, which split it, with the target's column names and types.
+        -- _scd_rest has the columns whose changes open no version.
         SELECT
             security._scd_key_1 AS symbol,
             STRUCT(
@@ -139,7 +140,7 @@ MERGE INTO tpcdi.dim_security AS t USING (
         GROUP BY symbol, _scd_at
         HAVING CASE
             WHEN _scd_at >= DATE '9999-12-31'
-                THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_security: a version starts or ends after the open end')
+                THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.dim_security: a version does not start before the open end')
             WHEN MIN(_scd_state) IS DISTINCT FROM MAX(_scd_state)
                 OR MIN(_scd_rest) IS DISTINCT FROM MAX(_scd_rest)
                 OR MIN(STRUCT(_scd_to)) IS DISTINCT FROM MAX(STRUCT(_scd_to))
@@ -149,14 +150,13 @@ MERGE INTO tpcdi.dim_security AS t USING (
         END
     ),
     neighbours AS (
-        -- Each row with the one before it.
+        -- Each row, with values of the rows next to it.
         SELECT *, LAG(STRUCT(_scd_to)) OVER by_key AS _scd_before
         FROM given
         WINDOW by_key AS (PARTITION BY symbol ORDER BY _scd_at)
     ),
     versions AS (
         -- Each row is a version.
-        -- Rows that overlap stop the statement.
         SELECT symbol, _scd_state, _scd_rest, _scd_at, _scd_to
         FROM neighbours
         WHERE CASE
@@ -166,7 +166,7 @@ MERGE INTO tpcdi.dim_security AS t USING (
         END
     ),
     stored AS (
-        -- The stored versions of the changed keys of the first table.
+        -- The stored versions of the keys to merge.
         SELECT
             t.symbol, t.effective_date AS _scd_at,
             STRUCT(
@@ -193,14 +193,15 @@ MERGE INTO tpcdi.dim_security AS t USING (
         XXHASH64(TO_JSON(ARRAY(symbol, CAST(_scd_at AS STRING)))) AS sk_security_id,
         _scd_at AS effective_date,
         COALESCE(_scd_to, DATE '9999-12-31') AS end_date,
-        _scd_to IS NULL AS is_current, _scd_state IS NOT NULL AS _scd_opens
+        _scd_to IS NULL AS is_current,
+        _scd_state IS NOT NULL AS _scd_opens
     FROM versions
     FULL OUTER JOIN stored USING (symbol, _scd_at)
     WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_state IS NOT NULL THEN STRUCT(_scd_state, _scd_rest, _scd_to) END
 ) AS s
     -- A key and a start identify a version.
     ON t.symbol = s.symbol AND t.effective_date = s.effective_date
--- The source has no version with this start.
+-- No version starts here any more.
 WHEN MATCHED AND NOT s._scd_opens THEN DELETE
 WHEN MATCHED THEN UPDATE SET
     issue = s.issue, status = s.status, name = s.name, exchange_id = s.exchange_id, sk_company_id = s.sk_company_id,

@@ -1,7 +1,7 @@
 -- tpcdi.financial: Quarterly numbers, with the version of the company on the day of their record
 -- Keeps one row per key, with the values of its newest change in the last batch that has the key.
--- Stops if: a key is NULL, a year is not in 1 to 9999, rows of one key and sequence differ, or the session's settings
--- change the result.
+-- Stops if: a key is NULL, a year is not in 1 to 9999, rows tie as the newest of a key but differ, or the session's
+-- settings change the result.
 -- Generated from specs/tpcdi/financial.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO tpcdi.financial AS t USING (
@@ -38,7 +38,7 @@ MERGE INTO tpcdi.financial AS t USING (
         FROM source_query
     ),
     changes AS (
-        -- One row per key and sequence. A row that breaks a rule stops the statement.
+        -- A row that breaks a rule stops the statement.
         SELECT
             sk_company_id, fi_year, fi_qtr, _scd_sequence_1,
             MIN(_scd_state) AS _scd_state,
@@ -71,14 +71,13 @@ MERGE INTO tpcdi.financial AS t USING (
 ) AS s
     -- A key identifies a row.
     ON t.sk_company_id = s.sk_company_id AND t.fi_year = s.fi_year AND t.fi_qtr = s.fi_qtr
--- A row with other values.
+-- A stored row that changes.
 WHEN MATCHED
     AND s._scd_state IS DISTINCT FROM STRUCT(
         t.fi_qtr_start_date, t.fi_revenue, t.fi_net_earn, t.fi_basic_eps, t.fi_dilut_eps, t.fi_margin, t.fi_inventory,
         t.fi_assets, t.fi_liability, t.fi_out_basic, t.fi_out_dilut
     )
-    THEN
-    UPDATE SET
+    THEN UPDATE SET
         fi_qtr_start_date = s._scd_state.fi_qtr_start_date, fi_revenue = s._scd_state.fi_revenue,
         fi_net_earn = s._scd_state.fi_net_earn, fi_basic_eps = s._scd_state.fi_basic_eps,
         fi_dilut_eps = s._scd_state.fi_dilut_eps, fi_margin = s._scd_state.fi_margin,

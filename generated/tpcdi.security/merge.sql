@@ -1,10 +1,11 @@
 -- tpcdi.security: Securities as FINWIRE tells them, with the number of the company
 -- Merges a batch of changes into the history of their keys; other keys stay as they are.
 -- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
--- Rows that change nothing: are versions: each change is one.
+-- Rows that change nothing: open a version, too.
 -- Deletes: the source has none.
--- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key, time and sequence differ, an earlier
--- row arrives during the run, or the session's settings change the result.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows tie for the greatest sequence of a key and time but
+-- differ, a time is not before the open end, an earlier row arrives during the run, or the session's settings change
+-- the result.
 -- Generated from specs/tpcdi/security.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
@@ -28,6 +29,7 @@ MERGE INTO tpcdi.security AS t USING (
     ),
     source_rows AS (
         -- The source's rows, with the target's column names and types.
+        -- _scd_rest has the columns whose changes open no version.
         SELECT
             CAST(symbol AS STRING) AS symbol,
             STRUCT(
@@ -47,11 +49,11 @@ MERGE INTO tpcdi.security AS t USING (
         FROM source_query
     ),
     ranked AS (
-        -- At one key and time the greatest pts wins.
+        -- At one key and time the row with the greatest `pts` wins.
         SELECT *, RANK() OVER (PARTITION BY symbol, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_nth FROM source_rows
     ),
     changes AS (
-        -- One row per key and time, of those with the greatest pts. A row that breaks a rule stops the statement.
+        -- One row per key and time. A row that breaks a rule stops the statement.
         SELECT
             symbol, _scd_at,
             MIN(_scd_state) FILTER (WHERE _scd_nth = 1) AS _scd_state,
@@ -75,7 +77,7 @@ MERGE INTO tpcdi.security AS t USING (
             WHEN _scd_at >= DATE '9999-12-31'
                 THEN RAISE_ERROR('[SCDGEN_NULL_TIME] tpcdi.security: day is not before the open end')
             WHEN MIN(_scd_state) FILTER (WHERE _scd_nth = 1)
-                IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_nth = 1)
+                    IS DISTINCT FROM MAX(_scd_state) FILTER (WHERE _scd_nth = 1)
                 OR MIN(_scd_rest) FILTER (WHERE _scd_nth = 1)
                     IS DISTINCT FROM MAX(_scd_rest) FILTER (WHERE _scd_nth = 1)
                 THEN RAISE_ERROR('[SCDGEN_CONFLICT] tpcdi.security: two rows differ: '

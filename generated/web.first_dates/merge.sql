@@ -1,6 +1,6 @@
 -- web.first_dates: When each visitor's cookie was seen first, with or without a user
 -- Keeps one row per key.
--- Values: of each column the least of its key.
+-- Values: each column keeps the least one of its key.
 -- Stops if: a key is NULL, a year is not in 1 to 9999, a row of another partition arrives during the run, or the
 -- session's settings change the result.
 -- Generated from specs/visitor/first_dates.yml. To change it, edit the spec and run `scdgen generate`.
@@ -24,7 +24,7 @@ MERGE INTO web.first_dates AS t USING (
             ) AS _scd_state
         FROM web.page_views
     )
-    -- One row per key. A row that breaks a rule stops the statement.
+    -- A row that breaks a rule stops the statement.
     SELECT
         visitor_cookie_id,
         STRUCT(
@@ -50,15 +50,14 @@ MERGE INTO web.first_dates AS t USING (
     -- A key identifies a row.
     ON t.visitor_cookie_id = s.visitor_cookie_id
         AND (t.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.vcid_first_two))
--- The stored row and the batch are combined column by column.
+-- A stored row that changes.
 WHEN MATCHED
     AND STRUCT(t.first_date, t.first_day, t.vcid_first_two) IS DISTINCT FROM STRUCT(
         LEAST(t.first_date, s._scd_state.first_date) AS first_date,
         LEAST(t.first_day, s._scd_state.first_day) AS first_day,
         LEAST(t.vcid_first_two, s._scd_state.vcid_first_two) AS vcid_first_two
     )
-    THEN
-    UPDATE SET
+    THEN UPDATE SET
         first_date = LEAST(t.first_date, s._scd_state.first_date),
         first_day = LEAST(t.first_day, s._scd_state.first_day),
         vcid_first_two = LEAST(t.vcid_first_two, s._scd_state.vcid_first_two)

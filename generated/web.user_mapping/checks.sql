@@ -5,7 +5,8 @@
 WITH judged AS (
     -- Each row by itself. What a window carries is computed before it.
     SELECT
-        *, t.valid_end_date + INTERVAL '1' MICROSECOND <= t.valid_start_date AS _scd_end_after_start,
+        *,
+        t.valid_end_date + INTERVAL '1' MICROSECOND <= t.valid_start_date AS _scd_end_after_start,
         t.is_current IS DISTINCT FROM (t.valid_end_date IS NULL) AS _scd_flag_matches_end,
         t.visitor_cookie_id IS NULL OR t.valid_start_date IS NULL AS _scd_key_not_null,
         t.valid_end_date + INTERVAL '1' MICROSECOND AS _scd_to,

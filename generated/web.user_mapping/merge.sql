@@ -3,8 +3,9 @@
 -- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
 -- Rows that change nothing: open no version.
 -- Deletes: the source has none.
--- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key, time and sequence differ, an earlier
--- row arrives during the run, or the session's settings change the result.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows tie for the greatest sequence of a key and time but
+-- differ, an earlier row or a row of another partition arrives during the run, or the session's settings change the
+-- result.
 -- Generated from specs/visitor/user_mapping.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
@@ -36,12 +37,12 @@ MERGE INTO web.user_mapping AS t USING (
         WHERE userId IS NOT NULL
     ),
     ranked AS (
-        -- At one key and time the greatest userId wins.
+        -- At one key and time the row with the greatest `userId` wins.
         SELECT *, RANK() OVER (PARTITION BY visitor_cookie_id, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_nth
         FROM source_rows
     ),
     changes AS (
-        -- One row per key and time, of those with the greatest userId. A row that breaks a rule stops the statement.
+        -- One row per key and time. A row that breaks a rule stops the statement.
         SELECT visitor_cookie_id, _scd_at, MIN(_scd_state) FILTER (WHERE _scd_nth = 1) AS _scd_state
         FROM ranked
         GROUP BY visitor_cookie_id, _scd_at
@@ -114,7 +115,9 @@ MERGE INTO web.user_mapping AS t USING (
     -- What differs from what is stored.
     SELECT
         visitor_cookie_id, _scd_state.*, _scd_at AS valid_start_date,
-        _scd_to - INTERVAL '1' MICROSECOND AS valid_end_date, _scd_to IS NULL AS is_current, _scd_opens
+        _scd_to - INTERVAL '1' MICROSECOND AS valid_end_date,
+        _scd_to IS NULL AS is_current,
+        _scd_opens
     FROM versions
     WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_to) END
 ) AS s

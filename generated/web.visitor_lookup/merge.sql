@@ -4,17 +4,17 @@
 -- Rows that change nothing: open no version.
 -- Deletes: the source has none.
 -- Open versions that stay open: get the time of the run as their end.
--- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key, time and sequence differ, a row of
--- another partition arrives during the run, or the session's settings change the result.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows tie for the greatest sequence of a key and time but
+-- differ, a row of another partition arrives during the run, or the session's settings change the result.
 -- The same rows again: change nothing but the time of the run.
 -- Generated from specs/visitor/visitor_lookup.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The time of this run, written as the end of the open versions.
--- To run with another value, write it here. If the session has set last_run, leave out both statements.
+-- To run with another value, write it here. If the session sets `last_run` itself, leave out both.
 DECLARE OR REPLACE VARIABLE last_run TIMESTAMP;
 SET VARIABLE last_run = current_timestamp();
 
--- To run with another value, write it here. If the session has set since, leave out both statements.
+-- To run with another value, write it here. If the session sets `since` itself, leave out both.
 DECLARE OR REPLACE VARIABLE since TIMESTAMP;
 SET VARIABLE since = (
     SELECT coalesce(max(valid_start_date) - INTERVAL 3 DAYS, TIMESTAMP '1900-01-01') FROM web.visitor_lookup
@@ -54,12 +54,12 @@ MERGE INTO web.visitor_lookup AS t USING (
         WHERE seen_at >= session.since
     ),
     ranked AS (
-        -- At one key and time the greatest user_id wins.
+        -- At one key and time the row with the greatest `user_id` wins.
         SELECT *, RANK() OVER (PARTITION BY visitor_cookie_id, _scd_at ORDER BY _scd_sequence_1 DESC) AS _scd_nth
         FROM source_rows
     ),
     changes AS (
-        -- One row per key and time, of those with the greatest user_id. A row that breaks a rule stops the statement.
+        -- One row per key and time. A row that breaks a rule stops the statement.
         SELECT visitor_cookie_id, _scd_at, MIN(_scd_state) FILTER (WHERE _scd_nth = 1) AS _scd_state
         FROM ranked
         GROUP BY visitor_cookie_id, _scd_at
@@ -85,7 +85,7 @@ MERGE INTO web.visitor_lookup AS t USING (
         END
     ),
     stored AS (
-        -- The versions that the batch can affect.
+        -- The stored versions of the batch's keys.
         SELECT
             t.visitor_cookie_id, t.valid_start_date AS _scd_from,
             CASE WHEN NOT t.is_current THEN t.valid_end_date + INTERVAL '1' MICROSECOND END AS _scd_to,
@@ -118,9 +118,9 @@ MERGE INTO web.visitor_lookup AS t USING (
         SELECT *, COUNT_IF(_scd_state IS NULL) OVER (PARTITION BY visitor_cookie_id ORDER BY _scd_at) AS _scd_life
         FROM states
     ),
-    given AS (
-        -- NULL in a change means "not given": the last known value stays.
-        -- Before it, the first known one; at the start of a stored version, the stored one.
+    filled AS (
+        -- A column that a change does not set, or gives as NULL where that means "not given", has the value before it.
+        -- For `fill` that is the stored one of the same time, or the one before it, or the first one after it.
         SELECT
             visitor_cookie_id, _scd_at, _scd_stored,
             CASE
@@ -155,7 +155,7 @@ MERGE INTO web.visitor_lookup AS t USING (
     starts AS (
         -- An event opens a version unless it is a delete or repeats the state before it.
         SELECT *, _scd_state IS NOT NULL AND _scd_state IS DISTINCT FROM LAG(_scd_state) OVER by_key AS _scd_opens
-        FROM given
+        FROM filled
         WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
     ),
     versions AS (
@@ -170,7 +170,8 @@ MERGE INTO web.visitor_lookup AS t USING (
         CAST(date_format(_scd_at, 'yyyy-MM-dd') AS STRING) AS start_day,
         _scd_at AS valid_start_date,
         COALESCE(_scd_to - INTERVAL '1' MICROSECOND, session.last_run) AS valid_end_date,
-        _scd_to IS NULL AS is_current, _scd_opens
+        _scd_to IS NULL AS is_current,
+        _scd_opens
     FROM versions
     WHERE _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_to) END
 ) AS s

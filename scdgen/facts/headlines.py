@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 
 from scdgen.facts.base import YEAR, headline
 from scdgen.facts.row_rules import Guards, Rows
-from scdgen.model.spec import Spec
 
 _APPLY = "split, shorten or extend the versions around them; one at the start of a version replaces its values"
 LATE = {
@@ -19,13 +18,17 @@ LATE = {
     "fail": "stop the statement: what is not newer than all that is stored of its key",
 }
 UNCHANGED = {
-    "changes": {"skip": "open no version", "keep": "are versions: each change is one"},
-    "snapshot": {"skip": "open no version", "keep": "are versions"},
-    "versions": {"skip": "equal neighbours are one version", "keep": "are versions: each row is one"},
+    "changes": {"skip": "open no version", "keep": "open a version, too"},
+    "snapshot": {"skip": "open no version", "keep": "open a version, too"},
+    "versions": {"skip": "equal neighbours are one version", "keep": "are versions of their own"},
 }
 DELETES = {
     "changes": {"mark": "are versions, too", "close": "end the version of their key", "none": "the source has none"},
-    "snapshot": {"mark": "are marked as deleted by a version", "close": "are closed", "none": "stay as they are"},
+    "snapshot": {
+        "mark": "are marked as deleted by a version",
+        "close": "are deleted: their version ends",
+        "none": "stay as they are",
+    },
     "versions": {
         "mark": "a gap between two rows is a delete, and a delete is a version, too",
         "close": "a gap between two rows is a delete",
@@ -34,7 +37,6 @@ DELETES = {
 }
 BY_RUN = "get the time of the run as their end"
 RECORDED = "are none: a row that changes is ended at the time of the run, and what it becomes is inserted"
-_NULL = {True: "a key or time is NULL", False: "a key is NULL"}
 _RULES = {
     YEAR: "a year is not in 1 to 9999",
     "reserved_key": "a row has the key of the unknown member",
@@ -43,23 +45,17 @@ _RULES = {
 }
 
 
-def stops(spec: Spec, rows: Rows, has_time: bool, conflict: bool, others: Iterable[str] = ()) -> Iterator[str]:
-    """Yield what stops the statement; the rows of a join have rules of their own, which ``others`` says."""
+def stops(rows: Rows, conflict: str, others: Iterable[str] = ()) -> Iterator[str]:
+    """Yield what stops the statement: rows that differ, in the words of ``conflict``, and ``others``, as for joins."""
     names, found = {rule.name for rule in rows.rules}, []
+    found += [text for name, text in _RULES.items() if name in names and (not rows.join or name == "reserved_key")]
     if not rows.join:
-        found += [_NULL[has_time]] if names and not rows.skipped else []
-        found += [text for name, text in _RULES.items() if name in names]
+        found[:0] = [f"a key{' or time' * ('null_time' in names)} is NULL"] if names and not rows.skipped else []
         found += ["a row breaks an expectation"] if any(rule.refusal for rule in rows.expected) else []
-        found += [f"rows of one {one_of(has_time, bool(rows.sequence))} differ"] if conflict else []
+        found += [f"{conflict} differ"] if conflict else []
         found += ["the extract is empty"] if rows.empty else []
     *first, last = (*found, *others, "the session's settings change the result")
     yield headline("Stops if", f"{', '.join(first)}{', or ' if first else ''}{last}")
-
-
-def one_of(has_time: bool, has_sequence: bool) -> str:
-    """Return what rows have in common that contradict each other."""
-    parts = ["key", *(["time"] if has_time else []), *(["sequence"] if has_sequence else [])]
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
 
 
 def too_many(guards: Guards) -> list[str]:

@@ -231,7 +231,7 @@ def _rules(source: SourceRow) -> Iterator[Rule]:
         if reserved := source.unknown_key:
             yield rule("reserved_key", reserved, "a row has the reserved key")
         if times.open_end is not None:
-            yield rule("null_time", f"_scd_at >= {times.open_end}", "a version starts or ends after the open end")
+            yield rule("null_time", f"_scd_at >= {times.open_end}", "a version does not start before the open end")
         if misread := times.misread("_scd_at"):
             yield rule("gap", misread, f"a version starts or ends {spec.history.gap} after a change of the clock")
         return
@@ -407,8 +407,8 @@ def _refuse_empty(spec: Spec) -> str | None:
 
 def refuse_deleted(spec: Spec, limit: float) -> str:
     """Return the refusal of a snapshot that deletes more of the current keys."""
-    parts = ["_scd_closing", "' of '", "_scd_current", sql.text_literal(f" keys deleted ({describe_limit(limit)})")]
-    return refusal(spec, "max_deleted", "", parts)
+    count = sql.text_literal(f" keys would be deleted ({describe_limit(limit)})")
+    return refusal(spec, "max_deleted", "", ["_scd_closing", "' of '", "_scd_current", count])
 
 
 def refuse_early(spec: Spec, does: str, at: str) -> str:

@@ -100,10 +100,6 @@ def check_options(given: Mapping[str, str], option: str) -> dict[str, str]:
     return found
 
 
-def _is_one_character(text: str) -> bool:
-    return len(text.replace("\\t", "\t")) == 1
-
-
 def _is_encoding(name: str) -> bool:
     try:
         codecs.lookup(name)
@@ -114,7 +110,7 @@ def _is_encoding(name: str) -> bool:
 
 # Option -> the test of its values, and what a message says of others.
 _VALUES: dict[str, tuple[Callable[[str], bool], str]] = {
-    "sep": (_is_one_character, "one character; write it as sep=';' or sep='\\t'"),
+    "sep": (lambda text: len(text.replace("\\t", "\t")) == 1, "one character; write it as sep=';' or sep='\\t'"),
     "encoding": (_is_encoding, "an encoding; write it as encoding=windows-1252"),
     **dict.fromkeys(
         ("quote", "escape", "comment"), (lambda text: len(text) < 2, "one character; give one, or nothing for none")

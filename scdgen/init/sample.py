@@ -161,7 +161,7 @@ def _read_json(found: files.Files) -> Sample | None:
             if value is not None:
                 seen.add(type(value))
             # Leave nested values and very large numbers to Spark, but for the rows in a change feed.
-            if isinstance(value, dict) and _is_envelope(row):
+            if isinstance(value, dict) and "op" in row and {"before", "after"} & row.keys():
                 shapes[name] = _grow(shapes.get(name), value)
             elif _is_hard(value):
                 return None
@@ -177,11 +177,6 @@ def _read_json(found: files.Files) -> Sample | None:
     full: Rows = [[_as_type(row.get(name), kind) for name, kind in columns] for row in rows]
     shape = tuple((name, data_type(kind)) for name, kind in columns) if shapes else ()
     return replace(build_sample(columns, full, found.shown, "json"), shape=shape)
-
-
-def _is_envelope(row: Mapping[str, Any]) -> bool:
-    """Whether an object is a change with the row before and after it."""
-    return "op" in row and bool({"before", "after"} & row.keys())
 
 
 def _grow(shape: Any, value: Any) -> Any:

@@ -32,7 +32,7 @@ STEPS = {
     QUERY, "source_rows", "changes", "extract", "timeline", "newest", "ranked", "events", "given", "opening",
     "marked", "runs", "states", "starts", "completed", "versions", "staged", "snapshot", "stored", "latest",
     "compared", "lives", "filled", "neighbours", "said", "rejected", "folded", "incoming", "judged", "kept", "emptied",
-    "remaining", "joined", "counted", "met", "decided", "limited", "t", "s", "c", "n", "o",
+    "remaining", "per_key", "joined", "counted", "met", "decided", "limited", "t", "s", "c", "n", "o",
 }  # fmt: skip
 RECORDED_STEPS = {"recorded", "reached"}  # of history.recorded
 # Those of source.join, besides its aliases.

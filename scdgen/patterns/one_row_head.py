@@ -36,7 +36,7 @@ def headlines(spec: Spec, batch: OneRow, guards: Guards, removes: bool, early: b
     """Yield the lines of a head of scd1; ``removes``: missing keys are; ``early``: an old extract is refused."""
     kinds = _kinds(batch)
     if kinds != ["last"]:
-        yield headline("Values", f"of each column the {' or '.join(_KINDS[kind] for kind in kinds)} of its key")
+        yield headline("Values", f"each column keeps the {' or '.join(_KINDS[kind] for kind in kinds)} one of its key")
     if batch.source.is_partial:
         yield headline("Columns that a change does not set", "keep their values")
     if batch.combines and batch.ordered and not batch.updated_at:
@@ -57,12 +57,16 @@ def headlines(spec: Spec, batch: OneRow, guards: Guards, removes: bool, early: b
             yield headline("Rows from before a delete that come in a later batch", "bring the key back")
     others = too_many(guards) if spec.reads_snapshot else []
     others += [f"a row to {'flag' if batch.deleted else 'remove'} is not older than the extract"] if early else []
-    yield from stops(spec, batch.rows, batch.source.has_time, batch.refuses, [*_partitions(batch), *others])
+    yield from stops(batch.rows, _conflict(batch, "newest"), [*_partitions(batch), *others])
 
 
-def first_headlines(spec: Spec, batch: OneRow) -> Iterator[str]:
+def first_headlines(batch: OneRow) -> Iterator[str]:
     """Yield the lines of a head of scd0."""
-    yield from stops(spec, batch.rows, batch.source.has_time, batch.refuses, _partitions(batch))
+    yield from stops(batch.rows, _conflict(batch, "oldest"), _partitions(batch))
+
+
+def _conflict(batch: OneRow, which: str) -> str:
+    return (f"rows tie as the {which} of a key but" if batch.place else "rows of one key") * batch.refuses
 
 
 def _kinds(batch: OneRow) -> list[str]:

@@ -64,7 +64,7 @@ class Scd0(Pattern):
         """Return a MERGE that inserts keys that the table does not have."""
         staging = OneRow.of(source, first=True)
         return Scd0Merge(
-            head=Head.of_feed(source.spec).saying(FIRST, first_headlines(source.spec, staging)),
+            head=Head.of_feed(source.spec).saying(FIRST, first_headlines(staging)),
             staging=staging,
             on=(*equal(source.key_names, "t", "s"), *source.in_partitions),
             columns=tuple(names_of(source.fields)),

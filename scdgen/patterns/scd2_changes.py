@@ -52,16 +52,17 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
         """Return the steps after those of the source, in order; each has a file of its name."""
         optional = (
             ("ranked", bool(self.rows.sequence)),
+            ("given", self.compares_given),
             ("changes", True),
             ("reached", self.source.reached is not None),
             ("stored", True),
             ("events", True),
-            ("newest", self.late != "apply" or self.inferred is not None),
+            ("per_key", self.late != "apply" or self.inferred is not None),
             ("states", True),
             ("judged", self.inferred is not None),
             ("completed", self.inferred is not None),
             ("lives", self.has_lives),
-            ("given", self.has_lives),
+            ("filled", self.has_lives),
             ("starts", True),
             ("kept", bool(self.with_compare)),
             ("marked", self.marks),
@@ -78,11 +79,11 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
 
     def handed_on(self, step: str) -> tuple[str, ...]:
         """Return the columns that a step hands on, besides the state."""
-        opens, deletes = step != "given", step == "versions" and self.marks
+        opens, deletes = step != "filled", step == "versions" and self.marks
         found = (
             ("_scd_at", True),
             ("_scd_sequence", self.sequence is not None),
-            ("_scd_is_stored", self.marks and step in ("given", "kept")),
+            ("_scd_is_stored", self.marks and step in ("filled", "kept")),
             ("_scd_stored", True),
             ("_scd_inferred", self.inferred is not None),
             ("_scd_opens", opens),
@@ -103,9 +104,12 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
     @property
     def compared(self) -> tuple[str, ...]:
         """Return what two unordered rows may not differ in, by the state."""
-        if self.source.is_partial:
-            return (struct(field.given_in(self.state.place(field.name)) for field in self.values),)
-        return tuple(self.state.comparable())
+        return ("_scd_given",) if self.compares_given else tuple(self.state.comparable())
+
+    @property
+    def compares_given(self) -> bool:
+        """Whether only what rows set is compared."""
+        return self.source.is_partial and self.conflict is not None and bool(self.values)
 
     @property
     def order(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scdgen.facts.base import headline
-from scdgen.facts.headlines import BY_RUN, DELETES, LATE, RECORDED, UNCHANGED, one_of, stops, too_many
+from scdgen.facts.headlines import BY_RUN, DELETES, LATE, RECORDED, UNCHANGED, stops, too_many
 from scdgen.model.spec import Spec
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
@@ -42,11 +42,12 @@ def headlines(spec: Spec, steps: Steps, recorded: bool) -> Iterator[str]:
         yield headline("Open versions that stay open", BY_RUN)
     if spec.conflicts == "any" and feed != "versions":
         first = "a delete, or else " if isinstance(steps, Scd2Changes) and steps.source.flags_deletes else ""
-        same = one_of(feed == "changes", bool(steps.rows.sequence))
-        yield headline("Conflicts", f"of rows of one {same} {first}the one with the least values counts")
+        yield headline("Conflicts", f"of rows that contradict each other {first}the one with the least values counts")
     if recorded:
         yield headline("Overwritten values", RECORDED)
-    yield from stops(spec, steps.rows, feed != "snapshot", steps.conflict is not None, _stops(steps, recorded))
+    tie = "rows tie for the greatest sequence of a" if steps.rows.sequence else "rows of one"
+    tie += f" key{' and time' * (feed != 'snapshot')}{' but' * bool(steps.rows.sequence)}"
+    yield from stops(steps.rows, tie if steps.conflict else "", _stops(steps, recorded))
     if again := _again(steps):
         yield headline("The same rows again", again)
 
@@ -58,7 +59,7 @@ def _times(steps: Steps) -> Iterator[str]:
     elif isinstance(steps, Scd2Versions):
         yield headline("Stored versions", "are removed if the source has no version with their start")
     else:
-        yield headline("Extracts", "are loaded in the order of their times")
+        yield headline("Extracts", "must be loaded in the order of their times")
         if steps.source.has_time:
             late = "are left out" if steps.late == "ignore" else "stop the statement if they differ from it"
             yield headline("Rows older than the open version of their key", late)
@@ -67,13 +68,17 @@ def _times(steps: Steps) -> Iterator[str]:
 
 
 def _stops(steps: Steps, recorded: bool) -> Iterator[str]:
-    if isinstance(steps, Scd2Changes) and steps.rows.known:
-        which = "an earlier row" if steps.rows.from_time else "a row of another partition"
-        yield f"{which} arrives during the run"
-    elif isinstance(steps, Scd2Snapshot):
+    if steps.history.times.open_end is not None:
+        yield "a time is not before the open end"
+    if steps.rows.known:
+        which = ["an earlier row"] * steps.rows.from_time
+        which += ["a row of another partition"] * (len(steps.rows.known) > steps.rows.from_time)
+        yield f"{' or '.join(which)} arrives during the run"
+    if isinstance(steps, Scd2Snapshot):
         yield from too_many(steps.guards)
-        which = "to close is not older" if steps.source.has_time else "begins or ends later"
-        yield f"a version {which} than the extract"
+        if not steps.source.has_time:
+            yield "a version is newer than the extract"
+        yield "a version to close is not older than the extract"
     elif isinstance(steps, Scd2Versions) and steps.rows.join:
         yield "a version has no key, no start or no time between its start and its end"
         yield f"two versions of a table are valid at a time{'' if steps.overlap else ' and differ'}"
@@ -92,12 +97,16 @@ def _again(steps: Steps) -> str:
         return plain
     if steps.late == "fail":
         return f"{nothing}, or stop because they are late by then"
-    counts_again = steps.sequence is not None and not steps.keeps
-    deletes_member = steps.inferred is not None and steps.source.flags_deletes
     unless = (
         ("a late row sets its untracked columns again", bool(steps.untracked)),
-        ("a row at the time of a version that was removed as redundant counts again", counts_again),
-        ("a delete from before the change that completed an inferred member ends it", deletes_member),
+        (
+            "a row at the time of a version that was removed as redundant counts again",
+            bool(steps.sequence) and not steps.keeps,
+        ),
+        (
+            "a delete from before the change that completed an inferred member ends it",
+            bool(steps.inferred) and steps.source.flags_deletes,
+        ),
     )
     found = [text for text, holds in unless if holds]
     return f"{nothing}, except that {' and '.join(found)}" if found else plain

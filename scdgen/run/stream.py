@@ -208,7 +208,8 @@ def open_stream(spark: SparkSession, fed: Sequence[Spec], path: str | None, opti
         with set_while(spark, PARTITIONS_AS_TEXT):
             texts = spark.read.format(found.kind).options(**strict).load(found.paths())
     else:
-        _require_streamable(found)
+        if found.kind == "parquet" and (unread := describe_unread(found.local)):
+            raise DataError(unread)
         existing = files_errors.open_files(spark, fed[0], place)
         texts, strict = existing.texts, dict(files_read.STRICT)
         # Give Spark the dialect of the first file, and let it compare the header of each later one.
@@ -232,9 +233,3 @@ def open_stream(spark: SparkSession, fed: Sequence[Spec], path: str | None, opti
     taken = taken_types(*fed)
     compared = {name for spec in fed for name in files_read.compared(spec)} - taken.keys()
     return files_read.typed(rows, taken, files_read.guessed(texts, compared))
-
-
-def _require_streamable(found: files.Files) -> None:
-    """Raise :class:`DataError` for a file with a column that Spark does not read, before the stream begins."""
-    if found.kind == "parquet" and (unread := describe_unread(found.local)):
-        raise DataError(unread)

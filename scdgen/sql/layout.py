@@ -36,6 +36,8 @@ _CLOSES = (
     *(")", ";", "", "THEN", "FROM", "WHERE", "GROUP BY", "WINDOW", "ORDER BY", "DISTRIBUTE BY", "UNION"),
     *("ROWS", "RANGE", "WHEN", "HAVING", "LIMIT", "LATERAL", "SELECT"),
 )
+# What computes a value.
+_COMPUTES = {*("IS", "NOT", "AND", "OR", "IN", "BETWEEN", "<", "<=", ">", ">=", "<>", "+", "/", "||")}
 # A line that begins so ends an expression, so that what follows stays on it.
 _ENDS = (")", "END", "IGNORE NULLS", "OVER")
 
@@ -345,14 +347,14 @@ def _when(items: Items) -> str:
     if _fits(line, 0, 1) and len(acts) == 1:
         return line
     head = _text(items[: then + 1])
+    text, by = "", 0
     if not _fits(head, 0):
-        head = _expression(items[:then], 0, 0) + _pad(_BY) + "THEN"
-        return head + "".join(_pad(_BY) + _clause(name, act, _BY) for name, act in acts)
+        text, head, by = _expression(items[:then], 0, 0) + _pad(_BY), "THEN", _BY
     (name, first), *rest = acts
-    text = _clause(name, first, 0, f"{head} ")
+    text += _clause(name, first, by, f"{head} ")
     for name, act in rest:
-        is_open = text.endswith("\n)")
-        text = text[:-1] + _clause(name, act, 0, ") ") if is_open else text + _pad(_BY) + _clause(name, act, _BY)
+        is_open = text.endswith(_pad(by) + ")")
+        text = text[:-1] + _clause(name, act, by, ") ") if is_open else text + _pad(_BY) + _clause(name, act, _BY)
     return text
 
 
@@ -445,11 +447,12 @@ def _group(group: Item, by: int, column: int = 0, tail: int = 0, broken: bool = 
         body = _pad(inside).join(_clause(name, part, inside) for name, part in _split(group.items, _WINDOW))
     else:
         parts = _parts(group.items)
-        is_short = parts and not each and not _is_count(parts[0]) and _fits(_text(group.items), inside)
-        rows = parts if each else [group.items] if is_short else _rows(parts, inside)
-        if rows and len(rows) > 1 and _is_count(rows[0]):  # how many rows STACK has
+        body, rows = _text(group.items), parts if each else _rows(parts, inside)
+        has_count = len(rows) > 1 and _is_count(rows[0])
+        if has_count:  # how many rows STACK has
             group.first.text += _text(rows.pop(0))
-        body = _pad(inside).join(_above(row[0], inside) + _part(row, inside, inside) for row in rows)
+        if each or has_count or not _fits(body, inside):
+            body = _pad(inside).join(_above(row[0], inside) + _part(row, inside, inside) for row in rows)
     end = _text([Word(")", beside=group.last.beside)])
     return _text([group.first]) + _pad(inside) + above + body + below + _pad(by) + end
 
@@ -458,7 +461,9 @@ def _filled(parts: list[Items], by: int, calls: bool = False) -> list[Items]:
     """The parts of a list: as many names on a line as fit, and each computed value on a line of its own."""
     lines, is_full = list[Items](), True
     for part in parts:
-        is_computed = not calls and any(isinstance(item, Group) or item.above or item.beside for item in part)
+        words = {item.upper for item in part}
+        is_computed = any(isinstance(item, Group) or item.above or item.beside for item in part)
+        is_computed = not calls and (is_computed or bool(words & _COMPUTES) or {"=", "AS"} <= words)
         if is_full or is_computed or not _fits(_text([*lines[-1], *part]), by, part[-1].upper != ","):
             lines.append([])
         lines[-1] = [*lines[-1], *part]
@@ -531,7 +536,9 @@ def _expression(items: Items, by: int, column: int, tail: int = 0) -> str:
         places = _operators(items, word)
         if not places:
             continue
-        text = _expression(items[: places[0]], by, column)
+        # What continues it below is no other part.
+        more = _BY * any(f"{_words(items, n)} ".startswith(_COMPARED) for n in range(1, places[0]))
+        text = _expression(items[: places[0]], by + more, column)
         for place, end in zip(places, [*places[1:], len(items)], strict=True):
             line = " " + _text(items[place:end])
             more = 0 if end < len(items) else tail

@@ -195,7 +195,8 @@ def with_alias(text: str, alias: str) -> str:
     "filter(f.a, x -> x.b > f.c)[0] + timestampdiff(DAY, f.d, 'e')"
     """
     columns = (node for node in sqlglot.parse_one(text, dialect=DIALECT).find_all(exp.Column))
-    found = [node.parts for node in columns if not node.find_ancestor(exp.Query) and not _is_call(node)]
+    read = [n for n in columns if len(n.parts) > 1 or n.this.args.get("quoted") or not _CALLS.fullmatch(n.name)]
+    found = [node.parts for node in read if not node.find_ancestor(exp.Query)]
     firsts = (parts[0] for parts in found if len(parts) == 1 or parts[0].name.lower() != alias)
     starts = [first.meta["start"] for first in firsts]
     return put(text, ((start, start, f"{alias}.") for start in starts))
@@ -205,10 +206,6 @@ def with_alias(text: str, alias: str) -> str:
 _CALLS = re.compile(
     r"current_(catalog|database|date|schema|time|timestamp|user)|localtime(stamp)?|(session_)?user", re.IGNORECASE
 )
-
-
-def _is_call(column: exp.Column) -> bool:
-    return len(column.parts) == 1 and not column.this.args.get("quoted") and bool(_CALLS.fullmatch(column.name))
 
 
 @lru_cache(maxsize=4096)
