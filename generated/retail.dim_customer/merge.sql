@@ -103,29 +103,26 @@ MERGE INTO retail.dim_customer AS t USING (
             ELSE TRUE
         END
     ),
-    neighbours AS (
-        -- Each row, with values of the rows next to it.
-        SELECT *, LAG(STRUCT(_scd_state, _scd_to)) OVER by_key AS _scd_before
-        FROM given
-        WINDOW by_key AS (PARTITION BY customer_id ORDER BY _scd_at)
-    ),
-    runs AS (
-        -- Numbers the versions: a row that only continues the one before it begins none.
-        SELECT
-            *,
-            COUNT_IF(_scd_state IS DISTINCT FROM _scd_before._scd_state OR _scd_at IS DISTINCT FROM _scd_before._scd_to)
-                OVER (PARTITION BY customer_id ORDER BY _scd_at) AS _scd_run
-        FROM neighbours
-    ),
     versions AS (
-        -- A version begins with its first row, and ends with its last one.
+        -- A row that only continues the one before it begins no version. The row before the next version ends this one.
         SELECT
-            customer_id,
-            MIN_BY(_scd_state, _scd_at) AS _scd_state,
-            MIN(_scd_at) AS _scd_at,
-            MAX_BY(_scd_to, _scd_at) AS _scd_to
-        FROM runs
-        GROUP BY customer_id, _scd_run
+            customer_id, _scd_state, _scd_at,
+            LEAD(_scd_before._scd_to, 1, _scd_last) OVER (PARTITION BY customer_id ORDER BY _scd_at) AS _scd_to
+        FROM (
+            SELECT
+                *,
+                LAG(STRUCT(_scd_state, _scd_to)) OVER by_key AS _scd_before,
+                LAST_VALUE(_scd_to) OVER whole_key AS _scd_last
+            FROM given
+            WINDOW
+                by_key AS (PARTITION BY customer_id ORDER BY _scd_at),
+                whole_key AS (
+                    PARTITION BY customer_id
+                    ORDER BY _scd_at
+                    ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+                )
+        )
+        WHERE _scd_state IS DISTINCT FROM _scd_before._scd_state OR _scd_at IS DISTINCT FROM _scd_before._scd_to
     ),
     stored AS (
         -- The stored versions of the keys to merge.

@@ -42,8 +42,8 @@ class Scd2Versions(VersionSteps, template="scd2/versions/steps.sql.j2"):
         optional = (
             ("given", True),
             ("said", bool(self.rows.unsaid(self.state))),
-            ("neighbours", bool(self.has_before or self.has_next)),
-            ("runs", not self.keeps),
+            ("neighbours", not self.ends_in_order and (self.has_before or self.has_next)),
+            ("runs", not self.keeps and not self.ends_in_order),
             ("versions", bool(not self.keeps or self.overlap or self.has_before or self.has_next)),
             ("marked", self.marks),
             ("stored", True),
@@ -77,9 +77,10 @@ class Scd2Versions(VersionSteps, template="scd2/versions/steps.sql.j2"):
         return (*self.state.comparable(), *((struct(["_scd_to"]),) if self.overlap else ()))
 
     @property
-    def order(self) -> str:
-        """Return a value that has an order, by which one of two equal rows is taken."""
-        return self.state.comparable()[0]
+    def ends_in_order(self) -> bool:
+        """Whether windows find the end of a version, which need no sort, as a group of its rows does."""
+        more = self.keeps or self.marks or self.action or self.overlap or self.state.untracked
+        return self.closes_missing and not more and self.state.counted("_scd_state") == "_scd_state"
 
     @property
     def has_keys_of_first(self) -> bool:

@@ -448,8 +448,7 @@ def _group(group: Item, by: int, column: int = 0, tail: int = 0, broken: bool = 
     else:
         parts = _parts(group.items)
         body, rows = _text(group.items), parts if each else _rows(parts, inside)
-        has_count = len(rows) > 1 and _is_count(rows[0])
-        if has_count:  # how many rows STACK has
+        if has_count := len(rows) > 1 and _is_count(rows[0]):  # how many rows STACK has
             group.first.text += _text(rows.pop(0))
         if each or has_count or not _fits(body, inside):
             body = _pad(inside).join(_above(row[0], inside) + _part(row, inside, inside) for row in rows)
