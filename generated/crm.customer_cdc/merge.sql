@@ -106,7 +106,7 @@ MERGE INTO crm.customer_cdc AS t USING (
         WINDOW by_key AS (PARTITION BY company, customer_no ORDER BY _scd_at)
     ),
     versions AS (
-        -- A version lasts until the next start or delete of its key, exclusive.
+        -- Each event, with the next start or delete of its key: the end, exclusive, of the version that it opens.
         SELECT
             *,
             -- The action is D if a delete ends the version, else I if the key did not exist before it, else U.

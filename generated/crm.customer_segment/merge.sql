@@ -97,7 +97,7 @@ MERGE INTO crm.customer_segment AS t USING (
         FROM starts
     ),
     versions AS (
-        -- A version lasts until the next start or delete of its key, exclusive.
+        -- Each event, with the next start or delete of its key: the end, exclusive, of the version that it opens.
         SELECT
             id, _scd_at, _scd_stored, _scd_opens, _scd_state,
             LAST_VALUE(_scd_rest) OVER (

@@ -121,7 +121,7 @@ MERGE INTO geo.airports AS t USING (
         FROM joined
     ),
     counted AS (
-        -- How many keys are deleted. Only their rows pass through one task.
+        -- How many keys are deleted, on each of their rows: these share one partition, each other key has its own.
         SELECT *, COUNT_IF(_scd_gone) OVER (PARTITION BY CASE WHEN NOT _scd_gone THEN icao END) AS _scd_closing
         FROM decided
         WHERE SIZE(_scd_actions) > 0

@@ -75,7 +75,7 @@ MERGE INTO retail.customer_address AS t USING (
         WINDOW by_key AS (PARTITION BY customer_id ORDER BY _scd_at)
     ),
     versions AS (
-        -- A version lasts until the next start or delete of its key, exclusive.
+        -- Each event, with the next start or delete of its key: the end, exclusive, of the version that it opens.
         SELECT *, LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_at, NULL)) IGNORE NULLS OVER by_key AS _scd_to
         FROM starts
         WINDOW by_key AS (PARTITION BY customer_id ORDER BY _scd_at)

@@ -120,7 +120,7 @@ MERGE INTO shop.price_list AS t USING (
         FROM met
     ),
     counted AS (
-        -- How many keys are deleted. Only their rows pass through one task.
+        -- How many keys are deleted, on each of their rows: these share one partition, each other key has its own.
         SELECT *, COUNT_IF(_scd_gone) OVER (PARTITION BY CASE WHEN NOT _scd_gone THEN product_id END) AS _scd_closing
         FROM decided
         WHERE SIZE(_scd_actions) > 0 OR _scd_withdrawn IS NOT NULL

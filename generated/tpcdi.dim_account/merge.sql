@@ -17,6 +17,7 @@ MERGE INTO tpcdi.dim_account AS t USING (
         -- The versions of tpcdi.account, which decide which keys exist, and when.
         SELECT
             *,
+            -- A version that breaks a rule stops the statement here, where every join reads its key.
             CASE
                 WHEN TYPEOF(COALESCE(1, '')) = 'string'
                     THEN RAISE_ERROR('[SCDGEN_SETTINGS] tpcdi.dim_account: needs ANSI mode')
@@ -44,6 +45,7 @@ MERGE INTO tpcdi.dim_account AS t USING (
         -- The versions of tpcdi.dim_customer, to which account points.
         SELECT
             *,
+            -- A version that breaks a rule stops the statement here, where every join reads its key.
             CASE
                 WHEN customer_id IS NULL
                     THEN RAISE_ERROR('[SCDGEN_NULL_KEY] tpcdi.dim_account: a joined version has no key: '
@@ -67,6 +69,7 @@ MERGE INTO tpcdi.dim_account AS t USING (
         -- The versions of tpcdi.dim_broker, to which account points.
         SELECT
             *,
+            -- A version that breaks a rule stops the statement here, where every join reads its key.
             CASE
                 WHEN broker_id IS NULL
                     THEN RAISE_ERROR('[SCDGEN_NULL_KEY] tpcdi.dim_account: a joined version has no key: '
@@ -125,6 +128,7 @@ MERGE INTO tpcdi.dim_account AS t USING (
             LATERAL VIEW EXPLODE(ARRAY('before', 'version', 'after')) p AS _scd_part
         WHERE CASE _scd_part
             WHEN 'before' THEN _scd_before IS NULL
+            -- A gap before the next version, or an end that no version follows.
             WHEN 'after' THEN COALESCE(_scd_to < _scd_next, _scd_to IS NOT NULL)
             ELSE TRUE
         END
@@ -144,6 +148,7 @@ MERGE INTO tpcdi.dim_account AS t USING (
             LATERAL VIEW EXPLODE(ARRAY('before', 'version', 'after')) p AS _scd_part
         WHERE CASE _scd_part
             WHEN 'before' THEN _scd_before IS NULL
+            -- A gap before the next version, or an end that no version follows.
             WHEN 'after' THEN COALESCE(_scd_to < _scd_next, _scd_to IS NOT NULL)
             ELSE TRUE
         END

@@ -391,7 +391,7 @@ MERGE INTO tpcdi.dim_customer AS t USING (
         SELECT *, _scd_state IS NOT NULL AS _scd_opens FROM filled
     ),
     versions AS (
-        -- A version lasts until the next start or delete of its key, exclusive.
+        -- Each event, with the next start or delete of its key: the end, exclusive, of the version that it opens.
         SELECT *, LEAD(_scd_at) OVER by_key AS _scd_to
         FROM starts
         WINDOW by_key AS (PARTITION BY customer_id ORDER BY _scd_at)

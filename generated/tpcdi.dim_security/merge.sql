@@ -17,6 +17,7 @@ MERGE INTO tpcdi.dim_security AS t USING (
         -- The versions of tpcdi.security, which decide which keys exist, and when.
         SELECT
             *,
+            -- A version that breaks a rule stops the statement here, where every join reads its key.
             CASE
                 WHEN TYPEOF(COALESCE(1, '')) = 'string'
                     THEN RAISE_ERROR('[SCDGEN_SETTINGS] tpcdi.dim_security: needs ANSI mode')
@@ -44,6 +45,7 @@ MERGE INTO tpcdi.dim_security AS t USING (
         -- The versions of tpcdi.dim_company, to which security points.
         SELECT
             *,
+            -- A version that breaks a rule stops the statement here, where every join reads its key.
             CASE
                 WHEN company_id IS NULL
                     THEN RAISE_ERROR('[SCDGEN_NULL_KEY] tpcdi.dim_security: a joined version has no key: '
@@ -98,6 +100,7 @@ MERGE INTO tpcdi.dim_security AS t USING (
             LATERAL VIEW EXPLODE(ARRAY('before', 'version', 'after')) p AS _scd_part
         WHERE CASE _scd_part
             WHEN 'before' THEN _scd_before IS NULL
+            -- A gap before the next version, or an end that no version follows.
             WHEN 'after' THEN COALESCE(_scd_to < _scd_next, _scd_to IS NOT NULL)
             ELSE TRUE
         END
