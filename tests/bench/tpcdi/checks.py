@@ -250,7 +250,9 @@ _OTHERS: dict[str, list[tuple[str, str, str, str]]] = {
          "GROUP BY customer_id UNION ALL SELECT C_TIER::INT, 1 FROM src.actions WHERE kind = 'NEW' UNION ALL "
          "SELECT arg_max_null(C_TIER::INT, dsn::INT), 1 FROM src.Customer GROUP BY C_ID, batch_id "
          "HAVING COUNT_IF(flag = 'I') > 0) GROUP BY ALL HAVING SUM(n) <> 0",
-         _update("dim_customer", "tier = 7", "tier = 9")),
+         # Of a first version, whatever the order of the rows.
+         _update("dim_customer", "tier = 7", "tier = 9 AND (customer_id, effective_date) IN "
+                 "(SELECT (customer_id, MIN(effective_date)) FROM dw.dim_customer GROUP BY customer_id)")),
         _last_rows("dim_customer", "C_ID", "last_rows",
                    {"city": "C_CITY", "country": "C_CTRY", "address_line2": "C_ADLINE2", "last_name": "C_L_NAME"}),
         ("inactive", "Customers are inactive from their INACT, or a row that says so, on; no others are.",
