@@ -26,6 +26,7 @@ from scdgen.model.reference import options
 from scdgen.model.resolved import resolve
 from scdgen.model.rules import place_of_feed
 from scdgen.model.spec import TAKEN, Spec, choose_feeds
+from scdgen.sql import quote_parts
 from scdgen.sql.words import join_lines
 
 _WIDTH, _COLUMN = 110, 36  # maximum width of the text, and of the first column of its lists
@@ -148,8 +149,7 @@ def describe_merge(spec: Spec, script: Script) -> str:
     """Return what the header of a merge.sql says about it, without the table and the file."""
     lines = script.head.splitlines()[bool(spec.description) :]
     says = itertools.takewhile(lambda line: line.startswith("-- ") and not line.startswith("-- Generated from "), lines)
-    text = " ".join(line.removeprefix("-- ") for line in says)
-    return text if spec.description else text.partition(": ")[2]
+    return " ".join(line.removeprefix("-- ") for line in says).removeprefix(f"{quote_parts(spec.target_parts)}: ")
 
 
 def _list_inputs(found: Lineage) -> Iterator[tuple[str, str]]:

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from scdgen import Spec, SpecError, load_spec, render
+from scdgen import Spec, SpecError, load_spec, load_spec_text, render
 from scdgen.cli.explain import as_text, describe_merge, settings
 from scdgen.cli.options import find_specs
 from scdgen.compile.lineage import lineage
 from scdgen.compile.statements import cut
 from scdgen.model.reference import options
+from scdgen.sql import quote_parts
 from tests.conftest import ROOT
 from tests.support.spec_variations import BASES, KINDS, VARIATIONS, Document, changed, load
 from tests.unit.test_cli import run
@@ -164,6 +165,12 @@ def test_variable_has_the_comment_of_its_declaration() -> None:
     assert "affects no version that ended before this" in comment and "partitions of the batch's keys" in comment
 
 
+def test_name_with_a_colon_is_no_part_of_the_text() -> None:
+    text = "{target: 'crm.`a: b`', pattern: scd2, source: {table: u, effective_at: at}, keys: [id], columns: {id: int}}"
+    spec = load_spec_text(text)
+    assert describe_merge(spec, cut(render(spec).merge)).startswith("Merges a batch of changes")
+
+
 def test_output_is_the_expected_file(capsys: pytest.CaptureFixture[str]) -> None:
     spec, place = "specs/product_price.yml", "tests/cases/explain/product_price.txt"
     again = f"run: scdgen explain {spec} > {place}"
@@ -182,7 +189,8 @@ def test_short_spec_is_explained_on_a_screen(path: Path, capsys: pytest.CaptureF
     says = bare(describe_merge(spec, script))
     assert says and says in text
     header = "".join(line.removeprefix("--") for line in script.text.splitlines()[:20] if line.startswith("--"))
-    assert says in bare(header), "as in the file"
+    first = bare(f"{quote_parts(spec.target_parts)}: {spec.description or ''}")
+    assert bare(header).startswith(first + says), "as in the file"
     for setting in settings(spec):
         if setting.given and setting.place not in (
             "target", "description", "columns.*.type", "columns.*.comment", "params.*.type"
