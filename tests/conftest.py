@@ -161,6 +161,11 @@ def runnable(spark: Any, spec: Spec) -> Spec:
     return spec.model_copy(update={"views": spec.views.model_copy(update={"as_of": None})})
 
 
+def join_cells(cells: Iterable[str]) -> str:
+    """A file from its statements: a blank line between two, but none between a variable and what it is set to."""
+    return re.sub(r"(DECLARE .*;\n)\n(?=SET )", r"\1", "\n\n".join(cells) + "\n")
+
+
 def rows_of(spark: Any, table: str) -> list[tuple[Any, ...]]:
     return sorted((tuple(row) for row in spark.table(table).collect()), key=repr)
 

@@ -12,7 +12,7 @@ from scdgen.cli.generate import render_notebook
 from scdgen.cli.options import find_specs
 from scdgen.compile.compile import render_statements
 from scdgen.compile.statements import cut
-from tests.conftest import ROOT
+from tests.conftest import ROOT, join_cells
 from tests.unit.test_cli import run
 
 pytestmark = pytest.mark.verify
@@ -45,8 +45,8 @@ def made(spec: Spec) -> str:
 def holds(spec: Spec) -> None:
     files = render(spec).files()
     markdown, scripts = read(made(spec))
-    joined = {f"{name}.sql": "\n".join(cells).split() for name, cells in scripts.items()}
-    assert joined == {name: text.split() for name, text in files.items() if name != "plan.sql"}
+    joined = {f"{name}.sql": join_cells(cells) for name, cells in scripts.items()}
+    assert joined == {name: text for name, text in files.items() if name != "plan.sql"}
     assert list(scripts) == [name for name in ORDER if f"{name}.sql" in files]
     assert [lines[0] for lines in markdown[1:]] == [f"## {name}" for name in scripts]
     for name, cells in scripts.items():
