@@ -4,7 +4,7 @@
 -- Rows that change nothing: open no version.
 -- Deletes: the source has none.
 -- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows tie for the greatest sequence of a key and time but
--- differ, a time is not before the open end, an earlier row or a row of another partition arrives during the run, or
+-- differ, an earlier row or a row of another partition arrives during the run, a time is not before the open end, or
 -- the session's settings change the result.
 -- The same rows again: change nothing, except that a late row sets its untracked columns again.
 -- Generated from specs/dim_design.yml. To change it, edit the spec and run `scdgen generate`.

@@ -3,8 +3,8 @@
 -- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
 -- Rows that change nothing: open a version, too.
 -- Deletes: the source has none.
--- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key and time differ, a time is not before
--- the open end, an earlier row arrives during the run, or the session's settings change the result.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key and time differ, an earlier row arrives
+-- during the run, a time is not before the open end, or the session's settings change the result.
 -- Generated from specs/tpcdi/dim_broker.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this time, so Delta can skip the files of such versions.

@@ -4,7 +4,7 @@
 -- Rows that change nothing: open a version, too.
 -- Deletes: the source has none.
 -- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows tie for the greatest sequence of a key and time but
--- differ, a time is not before the open end, an earlier row arrives during the run, or the session's settings change
+-- differ, an earlier row arrives during the run, a time is not before the open end, or the session's settings change
 -- the result.
 -- Generated from specs/tpcdi/dim_customer.yml, feed daily. To change it, edit the spec and run `scdgen generate`.
 

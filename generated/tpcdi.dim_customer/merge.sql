@@ -4,8 +4,8 @@
 -- Rows that change nothing: open a version, too.
 -- Deletes: the source has none.
 -- Stops if: a key or time is NULL, a year is not in 1 to 9999, a row sets a column that the spec does not have, rows
--- tie for the greatest sequence of a key and time but differ, a time is not before the open end, an earlier row arrives
--- during the run, or the session's settings change the result.
+-- tie for the greatest sequence of a key and time but differ, an earlier row arrives during the run, a time is not
+-- before the open end, or the session's settings change the result.
 -- Generated from specs/tpcdi/dim_customer.yml, feed actions. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
@@ -55,7 +55,7 @@ MERGE INTO tpcdi.dim_customer AS t USING (
         FROM source_rows
     ),
     given AS (
-        -- What a row sets; two rows of one key and time may not differ in that.
+        -- What a row sets; two rows may not differ in that.
         SELECT
             *,
             STRUCT(

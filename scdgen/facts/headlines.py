@@ -35,6 +35,14 @@ DELETES = {
         "none": "a gap is none: a version lasts until the next one of its key",
     },
 }
+# Without and with an order of rows.
+CONFLICTS = {
+    "snapshot": ("rows of one key", "rows tie for the greatest sequence of a key but"),
+    "changes": ("rows of one key and time", "rows tie for the greatest sequence of a key and time but"),
+    "versions": ("rows of one key and time",),
+    "newest": ("rows of one key", "rows tie as the newest of a key but"),
+    "oldest": ("rows of one key", "rows tie as the oldest of a key but"),
+}
 BY_RUN = "get the time of the run as their end"
 RECORDED = "are none: a row that changes is ended at the time of the run, and what it becomes is inserted"
 _RULES = {
@@ -47,13 +55,19 @@ _RULES = {
 
 def stops(rows: Rows, conflict: str, others: Iterable[str] = ()) -> Iterator[str]:
     """Yield what stops the statement: rows that differ, in the words of ``conflict``, and ``others``, as for joins."""
-    names, found = {rule.name for rule in rows.rules}, []
+    names, found = {rule.name for rule in rows.rules}, list[str]()
+    if names and not rows.skipped and not rows.join:
+        found += ["a key or time is NULL" if "null_time" in names else "a key is NULL"]
     found += [text for name, text in _RULES.items() if name in names and (not rows.join or name == "reserved_key")]
     if not rows.join:
-        found[:0] = [f"a key{' or time' * ('null_time' in names)} is NULL"] if names and not rows.skipped else []
         found += ["a row breaks an expectation"] if any(rule.refusal for rule in rows.expected) else []
         found += [f"{conflict} differ"] if conflict else []
         found += ["the extract is empty"] if rows.empty else []
+    if rows.known:
+        which = ["an earlier row"] * rows.from_time + ["a row of another partition"] * (
+            len(rows.known) > rows.from_time
+        )
+        found.append(f"{' or '.join(which)} arrives during the run")
     *first, last = (*found, *others, "the session's settings change the result")
     yield headline("Stops if", f"{', '.join(first)}{', or ' if first else ''}{last}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scdgen.facts.base import headline
-from scdgen.facts.headlines import stops, too_many
+from scdgen.facts.headlines import CONFLICTS, stops, too_many
 from scdgen.facts.row_rules import Guards
 from scdgen.model.spec import Spec
 from scdgen.patterns.one_row import OneRow
@@ -57,22 +57,14 @@ def headlines(spec: Spec, batch: OneRow, guards: Guards, removes: bool, early: b
             yield headline("Rows from before a delete that come in a later batch", "bring the key back")
     others = too_many(guards) if spec.reads_snapshot else []
     others += [f"a row to {'flag' if batch.deleted else 'remove'} is not older than the extract"] if early else []
-    yield from stops(batch.rows, _conflict(batch, "newest"), [*_partitions(batch), *others])
+    yield from stops(batch.rows, CONFLICTS["newest"][bool(batch.place)] if batch.refuses else "", others)
 
 
 def first_headlines(batch: OneRow) -> Iterator[str]:
     """Yield the lines of a head of scd0."""
-    yield from stops(batch.rows, _conflict(batch, "oldest"), _partitions(batch))
-
-
-def _conflict(batch: OneRow, which: str) -> str:
-    return (f"rows tie as the {which} of a key but" if batch.place else "rows of one key") * batch.refuses
+    yield from stops(batch.rows, CONFLICTS["oldest"][bool(batch.place)] if batch.refuses else "")
 
 
 def _kinds(batch: OneRow) -> list[str]:
     merges = {field.merge for field in batch.values if field.name != batch.updated_at}
     return [kind for kind in _KINDS if kind in merges] or ["last"]
-
-
-def _partitions(batch: OneRow) -> list[str]:
-    return ["a row of another partition arrives during the run"] if batch.rows.known else []

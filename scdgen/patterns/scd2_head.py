@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scdgen.facts.base import headline
-from scdgen.facts.headlines import BY_RUN, DELETES, LATE, RECORDED, UNCHANGED, stops, too_many
+from scdgen.facts.headlines import BY_RUN, CONFLICTS, DELETES, LATE, RECORDED, UNCHANGED, stops, too_many
 from scdgen.model.spec import Spec
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
@@ -45,9 +45,8 @@ def headlines(spec: Spec, steps: Steps, recorded: bool) -> Iterator[str]:
         yield headline("Conflicts", f"of rows that contradict each other {first}the one with the least values counts")
     if recorded:
         yield headline("Overwritten values", RECORDED)
-    tie = "rows tie for the greatest sequence of a" if steps.rows.sequence else "rows of one"
-    tie += f" key{' and time' * (feed != 'snapshot')}{' but' * bool(steps.rows.sequence)}"
-    yield from stops(steps.rows, tie if steps.conflict else "", _stops(steps, recorded))
+    tie = CONFLICTS[feed][bool(steps.rows.sequence)] if steps.conflict else ""
+    yield from stops(steps.rows, tie, _stops(steps, recorded))
     if again := _again(steps):
         yield headline("The same rows again", again)
 
@@ -70,10 +69,6 @@ def _times(steps: Steps) -> Iterator[str]:
 def _stops(steps: Steps, recorded: bool) -> Iterator[str]:
     if steps.history.times.open_end is not None:
         yield "a time is not before the open end"
-    if steps.rows.known:
-        which = ["an earlier row"] * steps.rows.from_time
-        which += ["a row of another partition"] * (len(steps.rows.known) > steps.rows.from_time)
-        yield f"{' or '.join(which)} arrives during the run"
     if isinstance(steps, Scd2Snapshot):
         yield from too_many(steps.guards)
         if not steps.source.has_time:

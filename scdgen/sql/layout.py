@@ -36,8 +36,7 @@ _CLOSES = (
     *(")", ";", "", "THEN", "FROM", "WHERE", "GROUP BY", "WINDOW", "ORDER BY", "DISTRIBUTE BY", "UNION"),
     *("ROWS", "RANGE", "WHEN", "HAVING", "LIMIT", "LATERAL", "SELECT"),
 )
-# What computes a value.
-_COMPUTES = {*("IS", "NOT", "AND", "OR", "IN", "BETWEEN", "<", "<=", ">", ">=", "<>", "+", "/", "||")}
+_COMPUTES = {*("IS", "NOT", "AND", "OR", "IN", "BETWEEN", "<", "<=", ">", ">=", "<>", "+", "/", "||")}  # a value
 # A line that begins so ends an expression, so that what follows stays on it.
 _ENDS = (")", "END", "IGNORE NULLS", "OVER")
 
@@ -540,8 +539,8 @@ def _expression(items: Items, by: int, column: int, tail: int = 0) -> str:
         text = _expression(items[: places[0]], by + more, column)
         for place, end in zip(places, [*places[1:], len(items)], strict=True):
             line = " " + _text(items[place:end])
-            more = 0 if end < len(items) else tail
-            if word == "||" and _fits(line, len(text.rpartition("\n")[2]) + (0 if "\n" in text else column), more):
+            begun = len(text.rpartition("\n")[2]) + (0 if "\n" in text else column)
+            if word == "||" and _fits(line, begun, 0 if end < len(items) else tail):
                 text += line
                 continue
             text += _pad(by + _BY) + _above(items[place], by + _BY) + _text(items[place : place + 1]) + " "
