@@ -64,7 +64,7 @@ MERGE INTO crm.customer_cdc AS t USING (
     ),
     events AS (
         -- The state of a key from a time on, NULL for none: a change (rank 1), or a start (2) or end (3) of a version.
-        -- By _scd_class a version with a sequence competes with changes (1); one without (2) and an end (3) come after.
+        -- _scd_class: 1 where the sequences of one time are compared, 2 for a version without one, 3 for an end.
         SELECT
             company, customer_no, _scd_at, _scd_state, _scd_sequence, NULL AS _scd_stored, 1 AS _scd_rank,
             1 AS _scd_class, _scd_differs
@@ -83,7 +83,8 @@ MERGE INTO crm.customer_cdc AS t USING (
         DISTRIBUTE BY company, customer_no -- of the whole UNION: one shuffle serves every step
     ),
     states AS (
-        -- At one key and time a change takes precedence over what is stored if its lsn is greater.
+        -- At one key and time the greatest lsn wins; what is stored wins over a change that has the same.
+        -- What has no lsn (_scd_class 2 and 3) comes after every change.
         SELECT
             company, customer_no, _scd_at,
             MAX_BY(_scd_state, STRUCT(-_scd_class AS _scd_class, _scd_sequence, _scd_rank)) AS _scd_state,

@@ -96,7 +96,7 @@ MERGE INTO crm.customer_full AS t USING (
                 WHEN _scd_gone THEN IF(_scd_stored._scd_to IS NULL, ARRAY('close'), ARRAY())
                 -- No version, or its last one ended before this extract.
                 WHEN _scd_stored IS NULL THEN ARRAY('open')
-                -- Unchanged: nothing happens, or the version that ended is open again.
+                -- Unchanged: nothing happens, or the version that ended is open again, by a correction of its end.
                 WHEN _scd_state IS NOT DISTINCT FROM _scd_stored._scd_state
                     THEN IF(_scd_stored._scd_to IS NULL, ARRAY(), ARRAY('correct'))
                 -- Its last version ended at this time, and differs.

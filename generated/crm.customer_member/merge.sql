@@ -10,7 +10,7 @@
 -- ends it.
 -- Generated from specs/customer_member.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
+-- The batch affects no version whose stored end is before this time, so Delta can skip their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_changes);
 
@@ -74,7 +74,7 @@ MERGE INTO crm.customer_member AS t USING (
     ),
     per_key AS (
         -- Since when a key has an inferred member; NULL if it has none.
-        SELECT *, MAX(CASE WHEN _scd_rank = 0 THEN _scd_at END) OVER (PARTITION BY id) AS _scd_inferred FROM events
+        SELECT *, MAX(CASE WHEN _scd_rank = 0 THEN _scd_at END) OVER (PARTITION BY id) AS _scd_member_from FROM events
     ),
     states AS (
         -- At one key and time a change takes precedence over what is stored.
@@ -82,7 +82,7 @@ MERGE INTO crm.customer_member AS t USING (
             id, _scd_at,
             MIN_BY(_scd_state, _scd_rank) AS _scd_state,
             MAX(_scd_stored) AS _scd_stored,
-            MAX(_scd_inferred) AS _scd_inferred
+            MAX(_scd_member_from) AS _scd_member_from
         FROM per_key
         WHERE _scd_rank > 0
         GROUP BY id, _scd_at
@@ -91,20 +91,21 @@ MERGE INTO crm.customer_member AS t USING (
         -- For an inferred member: its first change that is not a delete.
         SELECT
             *,
-            MIN(CASE WHEN _scd_state IS NOT NULL AND _scd_inferred IS NOT NULL THEN _scd_at END)
+            MIN(CASE WHEN _scd_state IS NOT NULL AND _scd_member_from IS NOT NULL THEN _scd_at END)
                 OVER (PARTITION BY id) AS _scd_first
         FROM states
     ),
     completed AS (
         -- That change completes the member: it holds from the start of the member on, if that is earlier.
+        -- _scd_replaces is the start of the member's version, in the row that replaces it.
         -- A delete before it has nothing to delete.
         SELECT
             id, _scd_state, _scd_stored, _scd_start AS _scd_at,
-            CASE WHEN _scd_at = _scd_first AND _scd_part = 0 THEN _scd_inferred END AS _scd_inferred
+            CASE WHEN _scd_at = _scd_first AND _scd_part = 0 THEN _scd_member_from END AS _scd_replaces
         FROM judged
             LATERAL VIEW POSEXPLODE(
                 CASE
-                    WHEN _scd_at = _scd_first AND _scd_at > _scd_inferred THEN ARRAY(_scd_inferred, _scd_at)
+                    WHEN _scd_at = _scd_first AND _scd_at > _scd_member_from THEN ARRAY(_scd_member_from, _scd_at)
                     ELSE ARRAY(_scd_at)
                 END
             ) p AS _scd_part, _scd_start
@@ -129,10 +130,10 @@ MERGE INTO crm.customer_member AS t USING (
         _scd_at AS valid_from, _scd_to AS valid_to,
         _scd_to IS NULL AS is_current,
         FALSE AS is_inferred,
-        CASE WHEN _scd_stored IS NULL THEN _scd_inferred ELSE _scd_at END AS _scd_from,
-        _scd_opens OR _scd_inferred IS NOT NULL AS _scd_opens
+        CASE WHEN _scd_stored IS NULL THEN _scd_replaces ELSE _scd_at END AS _scd_from,
+        _scd_opens OR _scd_replaces IS NOT NULL AS _scd_opens
     FROM versions
-    WHERE _scd_inferred IS NOT NULL
+    WHERE _scd_replaces IS NOT NULL
         OR _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_to) END
 ) AS s
     -- A key and a start identify a version; an inferred member has its old start; the rest lets Delta skip files.

@@ -8,7 +8,7 @@
 -- The same rows again: change nothing, except that a late row sets its untracked columns again.
 -- Generated from specs/customer_segment.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
+-- The batch affects no version whose stored end is before this time, so Delta can skip their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_segment_changes);
 

@@ -82,6 +82,26 @@ MERGE INTO geo.airports AS t USING (
         FROM snapshot
         FULL OUTER JOIN stored USING (icao)
     ),
+    compared AS (
+        -- Whether the row gives the version that it meets the same values.
+        SELECT
+            *,
+            STRUCT(
+                _scd_state.iata, _scd_state.name, _scd_state.city, _scd_state.subd, _scd_state.country,
+                _scd_state.elevation,
+                ROUND(_scd_state.lat, 3) AS lat,
+                ROUND(_scd_state.lon, 3) AS lon,
+                _scd_state.tz, _scd_state.lid
+            )
+                IS NOT DISTINCT FROM STRUCT(
+                    _scd_stored._scd_state.iata, _scd_stored._scd_state.name, _scd_stored._scd_state.city,
+                    _scd_stored._scd_state.subd, _scd_stored._scd_state.country, _scd_stored._scd_state.elevation,
+                    ROUND(_scd_stored._scd_state.lat, 3) AS lat,
+                    ROUND(_scd_stored._scd_state.lon, 3) AS lon,
+                    _scd_stored._scd_state.tz, _scd_stored._scd_state.lid
+                ) AS _scd_same
+        FROM joined
+    ),
     decided AS (
         -- What happens to the versions of each key.
         SELECT
@@ -91,34 +111,13 @@ MERGE INTO geo.airports AS t USING (
                 WHEN _scd_gone THEN IF(_scd_stored._scd_to IS NULL, ARRAY('close'), ARRAY())
                 -- No version, or its last one ended before this extract.
                 WHEN _scd_stored IS NULL THEN ARRAY('open')
-                -- Unchanged: nothing happens, or the version that ended is open again.
-                WHEN CASE
-                    WHEN _scd_state IS NOT NULL
-                        THEN STRUCT(
-                            _scd_state.iata, _scd_state.name, _scd_state.city, _scd_state.subd, _scd_state.country,
-                            _scd_state.elevation,
-                            ROUND(_scd_state.lat, 3) AS lat,
-                            ROUND(_scd_state.lon, 3) AS lon,
-                            _scd_state.tz, _scd_state.lid
-                        )
-                END
-                    IS NOT DISTINCT FROM CASE
-                        WHEN _scd_stored._scd_state IS NOT NULL
-                            THEN STRUCT(
-                                _scd_stored._scd_state.iata, _scd_stored._scd_state.name, _scd_stored._scd_state.city,
-                                _scd_stored._scd_state.subd, _scd_stored._scd_state.country,
-                                _scd_stored._scd_state.elevation,
-                                ROUND(_scd_stored._scd_state.lat, 3) AS lat,
-                                ROUND(_scd_stored._scd_state.lon, 3) AS lon,
-                                _scd_stored._scd_state.tz, _scd_stored._scd_state.lid
-                            )
-                    END
-                    THEN IF(_scd_stored._scd_to IS NULL, ARRAY(), ARRAY('correct'))
+                -- Unchanged: nothing happens, or the version that ended is open again, by a correction of its end.
+                WHEN _scd_same THEN IF(_scd_stored._scd_to IS NULL, ARRAY(), ARRAY('correct'))
                 -- Its last version ended at this time, and differs.
                 WHEN _scd_stored._scd_to IS NOT NULL THEN ARRAY('open')
                 ELSE ARRAY('close', 'open')
             END AS _scd_actions
-        FROM joined
+        FROM compared
     ),
     counted AS (
         -- How many keys are deleted, on each of their rows: these share one partition, each other key has its own.

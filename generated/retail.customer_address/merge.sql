@@ -7,7 +7,7 @@
 -- during the run, or the session's settings change the result.
 -- Generated from specs/sales/customer_address.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
+-- The batch affects no version whose stored end is before this time, so Delta can skip their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(moved_at AS TIMESTAMP)) FROM retail_landing.address_changes);
 

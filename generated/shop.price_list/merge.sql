@@ -17,7 +17,7 @@ SET VARIABLE _scd_taken_at = COALESCE(
     session.taken, RAISE_ERROR('[SCDGEN_NULL_TIME] shop.price_list: snapshot.taken_at is NULL')
 );
 
--- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
+-- The batch affects no version whose stored end is before this time, so Delta can skip their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 SET VARIABLE _scd_batch_from = (
     SELECT LEAST(MIN(CAST(valid_from AS TIMESTAMP)), _scd_taken_at) FROM shop.price_list_extract
@@ -56,7 +56,7 @@ MERGE INTO shop.price_list AS t USING (
         WHERE NOT EXISTS (SELECT 1 FROM source_rows)
     ),
     stored AS (
-        -- The versions that an extract can affect, each with the end that it has without the one after it.
+        -- The versions that an extract can affect, each with its end if the next is withdrawn: NULL if that follows.
         SELECT
             t.product_id,
             STRUCT(
@@ -70,7 +70,7 @@ MERGE INTO shop.price_list AS t USING (
         WINDOW newest_first AS (PARTITION BY t.product_id ORDER BY t.valid_from DESC)
     ),
     newest AS (
-        -- Each version with those before it: the newest one of a key may be withdrawn.
+        -- Each version with those before it, because the newest one of a key (_scd_nth 1) may be withdrawn.
         SELECT
             *,
             LEAD(_scd_version) OVER newest_first AS _scd_second,
@@ -80,13 +80,13 @@ MERGE INTO shop.price_list AS t USING (
         WINDOW newest_first AS (PARTITION BY product_id ORDER BY _scd_version._scd_from DESC)
     ),
     joined AS (
-        -- Each key with its row and its newest version, which is withdrawn if it was announced and is no more.
+        -- Each key with its row and its newest version. An announced one that the extract does not have is withdrawn.
         SELECT *, _scd_state IS NULL AS _scd_gone, NULLIF(_scd_announced, _scd_given_at) AS _scd_withdrawn
         FROM snapshot
         FULL OUTER JOIN (SELECT * FROM newest WHERE _scd_nth = 1) USING (product_id)
     ),
     met AS (
-        -- The row meets the newest version that is not withdrawn.
+        -- The version that the row is compared with: the newest one, or the one before it if that is withdrawn.
         SELECT
             *,
             COALESCE(_scd_given_at, _scd_taken_at) AS _scd_at,
@@ -103,7 +103,7 @@ MERGE INTO shop.price_list AS t USING (
                 WHEN _scd_gone THEN IF(_scd_stored IS NOT NULL AND _scd_stored._scd_to IS NULL, ARRAY('close'), ARRAY())
                 -- No version, or its last one ended before this row.
                 WHEN _scd_stored IS NULL OR _scd_stored._scd_to < _scd_at THEN ARRAY('open')
-                -- Unchanged: nothing happens, or the version that ended is open again.
+                -- Unchanged: nothing happens, or the version that ended is open again, by a correction of its end.
                 WHEN _scd_state IS NOT DISTINCT FROM _scd_stored._scd_state
                     THEN IF(_scd_stored._scd_to IS NOT NULL OR _scd_withdrawn IS NOT NULL, ARRAY('correct'), ARRAY())
                 -- Its last version ended at this time or later, and differs.

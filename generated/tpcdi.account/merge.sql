@@ -8,7 +8,7 @@
 -- before the open end, or the session's settings change the result.
 -- Generated from specs/tpcdi/account.yml, feed actions. To change it, edit the spec and run `scdgen generate`.
 
--- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
+-- The batch affects no version whose stored end is before this time, so Delta can skip their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(day AS DATE)) FROM tpcdi_raw.account_actions);
 
@@ -135,7 +135,27 @@ MERGE INTO tpcdi.account AS t USING (
     ),
     lives AS (
         -- Numbers the lives of a key: one ends where the key has no state.
-        SELECT *, COUNT_IF(_scd_state IS NULL) OVER (PARTITION BY account_id ORDER BY _scd_at) AS _scd_life FROM states
+        SELECT
+            *,
+            COUNT_IF(_scd_state IS NULL) OVER (PARTITION BY account_id ORDER BY _scd_at) AS _scd_life,
+            -- What a change gives, NULL for a column that it does not give.
+            STRUCT(
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'broker_id') IS NOT FALSE, STRUCT(_scd_state.broker_id), NULL
+                ) AS broker_id,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'customer_id') IS NOT FALSE, STRUCT(_scd_state.customer_id), NULL
+                ) AS customer_id,
+                IF(ARRAY_CONTAINS(_scd_sets, 'status') IS NOT FALSE, STRUCT(_scd_state.status), NULL) AS status,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'account_desc') IS NOT FALSE, STRUCT(_scd_state.account_desc), NULL
+                ) AS account_desc,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'tax_status') IS NOT FALSE, STRUCT(_scd_state.tax_status), NULL
+                ) AS tax_status,
+                IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL) AS batch_id
+            ) AS _scd_given
+        FROM states
     ),
     filled AS (
         -- A column that a change does not set, or gives as NULL where that means "not given", has the value before it.
@@ -144,58 +164,16 @@ MERGE INTO tpcdi.account AS t USING (
             CASE
                 WHEN _scd_state IS NOT NULL
                     THEN STRUCT(
-                        (
-                            LAST_VALUE(
-                                IF(
-                                    ARRAY_CONTAINS(_scd_sets, 'broker_id') IS NOT FALSE,
-                                    STRUCT(_scd_state.broker_id),
-                                    NULL
-                                )
-                            ) IGNORE NULLS OVER by_life
-                        ).broker_id AS broker_id,
-                        (
-                            LAST_VALUE(
-                                IF(
-                                    ARRAY_CONTAINS(_scd_sets, 'customer_id') IS NOT FALSE,
-                                    STRUCT(_scd_state.customer_id),
-                                    NULL
-                                )
-                            ) IGNORE NULLS OVER by_life
-                        ).customer_id AS customer_id,
-                        (
-                            LAST_VALUE(
-                                IF(ARRAY_CONTAINS(_scd_sets, 'status') IS NOT FALSE, STRUCT(_scd_state.status), NULL)
-                            ) IGNORE NULLS OVER by_life
-                        ).status AS status,
-                        (
-                            LAST_VALUE(
-                                IF(
-                                    ARRAY_CONTAINS(_scd_sets, 'account_desc') IS NOT FALSE,
-                                    STRUCT(_scd_state.account_desc),
-                                    NULL
-                                )
-                            ) IGNORE NULLS OVER by_life
-                        ).account_desc AS account_desc,
-                        (
-                            LAST_VALUE(
-                                IF(
-                                    ARRAY_CONTAINS(_scd_sets, 'tax_status') IS NOT FALSE,
-                                    STRUCT(_scd_state.tax_status),
-                                    NULL
-                                )
-                            ) IGNORE NULLS OVER by_life
-                        ).tax_status AS tax_status
+                        (LAST_VALUE(_scd_given.broker_id) IGNORE NULLS OVER by_life).broker_id AS broker_id,
+                        (LAST_VALUE(_scd_given.customer_id) IGNORE NULLS OVER by_life).customer_id AS customer_id,
+                        (LAST_VALUE(_scd_given.status) IGNORE NULLS OVER by_life).status AS status,
+                        (LAST_VALUE(_scd_given.account_desc) IGNORE NULLS OVER by_life).account_desc AS account_desc,
+                        (LAST_VALUE(_scd_given.tax_status) IGNORE NULLS OVER by_life).tax_status AS tax_status
                     )
             END AS _scd_state,
             CASE
                 WHEN _scd_state IS NOT NULL
-                    THEN STRUCT(
-                        (
-                            LAST_VALUE(
-                                IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
-                            ) IGNORE NULLS OVER by_life
-                        ).batch_id AS batch_id
-                    )
+                    THEN STRUCT((LAST_VALUE(_scd_given.batch_id) IGNORE NULLS OVER by_life).batch_id AS batch_id)
             END AS _scd_rest
         FROM lives
         WINDOW by_life AS (PARTITION BY account_id, _scd_life ORDER BY _scd_at)

@@ -7,7 +7,7 @@
 -- during the run, a time is not before the open end, or the session's settings change the result.
 -- Generated from specs/tpcdi/dim_broker.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
+-- The batch affects no version whose stored end is before this time, so Delta can skip their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(DATE '1950-01-01' AS DATE)) FROM tpcdi_raw.hr WHERE job_code = '314');
 

@@ -8,7 +8,7 @@
 -- before the open end, or the session's settings change the result.
 -- Generated from specs/tpcdi/dim_customer.yml, feed actions. To change it, edit the spec and run `scdgen generate`.
 
--- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
+-- The batch affects no version whose stored end is before this time, so Delta can skip their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(day AS DATE)) FROM tpcdi_raw.customer_actions);
 
@@ -203,7 +203,64 @@ MERGE INTO tpcdi.dim_customer AS t USING (
     ),
     lives AS (
         -- Numbers the lives of a key: one ends where the key has no state.
-        SELECT *, COUNT_IF(_scd_state IS NULL) OVER (PARTITION BY customer_id ORDER BY _scd_at) AS _scd_life
+        SELECT
+            *,
+            COUNT_IF(_scd_state IS NULL) OVER (PARTITION BY customer_id ORDER BY _scd_at) AS _scd_life,
+            -- What a change gives, NULL for a column that it does not give.
+            STRUCT(
+                IF(ARRAY_CONTAINS(_scd_sets, 'tax_id') IS NOT FALSE, STRUCT(_scd_state.tax_id), NULL) AS tax_id,
+                IF(ARRAY_CONTAINS(_scd_sets, 'status') IS NOT FALSE, STRUCT(_scd_state.status), NULL) AS status,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'last_name') IS NOT FALSE, STRUCT(_scd_state.last_name), NULL
+                ) AS last_name,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'first_name') IS NOT FALSE, STRUCT(_scd_state.first_name), NULL
+                ) AS first_name,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'middle_initial') IS NOT FALSE, STRUCT(_scd_state.middle_initial), NULL
+                ) AS middle_initial,
+                IF(ARRAY_CONTAINS(_scd_sets, 'gender') IS NOT FALSE, STRUCT(_scd_state.gender), NULL) AS gender,
+                IF(ARRAY_CONTAINS(_scd_sets, 'tier') IS NOT FALSE, STRUCT(_scd_state.tier), NULL) AS tier,
+                IF(ARRAY_CONTAINS(_scd_sets, 'dob') IS NOT FALSE, STRUCT(_scd_state.dob), NULL) AS dob,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'address_line1') IS NOT FALSE, STRUCT(_scd_state.address_line1), NULL
+                ) AS address_line1,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'address_line2') IS NOT FALSE, STRUCT(_scd_state.address_line2), NULL
+                ) AS address_line2,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'postal_code') IS NOT FALSE, STRUCT(_scd_state.postal_code), NULL
+                ) AS postal_code,
+                IF(ARRAY_CONTAINS(_scd_sets, 'city') IS NOT FALSE, STRUCT(_scd_state.city), NULL) AS city,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'state_prov') IS NOT FALSE, STRUCT(_scd_state.state_prov), NULL
+                ) AS state_prov,
+                IF(ARRAY_CONTAINS(_scd_sets, 'country') IS NOT FALSE, STRUCT(_scd_state.country), NULL) AS country,
+                IF(ARRAY_CONTAINS(_scd_sets, 'phone1') IS NOT FALSE, STRUCT(_scd_state.phone1), NULL) AS phone1,
+                IF(ARRAY_CONTAINS(_scd_sets, 'phone2') IS NOT FALSE, STRUCT(_scd_state.phone2), NULL) AS phone2,
+                IF(ARRAY_CONTAINS(_scd_sets, 'phone3') IS NOT FALSE, STRUCT(_scd_state.phone3), NULL) AS phone3,
+                IF(ARRAY_CONTAINS(_scd_sets, 'email1') IS NOT FALSE, STRUCT(_scd_state.email1), NULL) AS email1,
+                IF(ARRAY_CONTAINS(_scd_sets, 'email2') IS NOT FALSE, STRUCT(_scd_state.email2), NULL) AS email2,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'national_tax_rate_desc') IS NOT FALSE,
+                    STRUCT(_scd_state.national_tax_rate_desc),
+                    NULL
+                ) AS national_tax_rate_desc,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'national_tax_rate') IS NOT FALSE,
+                    STRUCT(_scd_state.national_tax_rate),
+                    NULL
+                ) AS national_tax_rate,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'local_tax_rate_desc') IS NOT FALSE,
+                    STRUCT(_scd_state.local_tax_rate_desc),
+                    NULL
+                ) AS local_tax_rate_desc,
+                IF(
+                    ARRAY_CONTAINS(_scd_sets, 'local_tax_rate') IS NOT FALSE, STRUCT(_scd_state.local_tax_rate), NULL
+                ) AS local_tax_rate,
+                IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL) AS batch_id
+            ) AS _scd_given
         FROM states
     ),
     filled AS (
@@ -213,175 +270,44 @@ MERGE INTO tpcdi.dim_customer AS t USING (
             CASE
                 WHEN _scd_state IS NOT NULL
                     THEN STRUCT(
+                        (LAST_VALUE(_scd_given.tax_id) IGNORE NULLS OVER by_life).tax_id AS tax_id,
+                        (LAST_VALUE(_scd_given.status) IGNORE NULLS OVER by_life).status AS status,
+                        (LAST_VALUE(_scd_given.last_name) IGNORE NULLS OVER by_life).last_name AS last_name,
+                        (LAST_VALUE(_scd_given.first_name) IGNORE NULLS OVER by_life).first_name AS first_name,
                         (
-                            LAST_VALUE(
-                                IF(ARRAY_CONTAINS(_scd_sets, 'tax_id') IS NOT FALSE, STRUCT(_scd_state.tax_id), NULL)
-                            ) IGNORE NULLS OVER by_life
-                        ).tax_id AS tax_id,
-                        (
-                            LAST_VALUE(
-                                IF(ARRAY_CONTAINS(_scd_sets, 'status') IS NOT FALSE, STRUCT(_scd_state.status), NULL)
-                            ) IGNORE NULLS OVER by_life
-                        ).status AS status,
-                        (
-                            LAST_VALUE(
-                                IF(
-                                    ARRAY_CONTAINS(_scd_sets, 'last_name') IS NOT FALSE,
-                                    STRUCT(_scd_state.last_name),
-                                    NULL
-                                )
-                            ) IGNORE NULLS OVER by_life
-                        ).last_name AS last_name,
-                        (
-                            LAST_VALUE(
-                                IF(
-                                    ARRAY_CONTAINS(_scd_sets, 'first_name') IS NOT FALSE,
-                                    STRUCT(_scd_state.first_name),
-                                    NULL
-                                )
-                            ) IGNORE NULLS OVER by_life
-                        ).first_name AS first_name,
-                        (
-                            LAST_VALUE(
-                                IF(
-                                    ARRAY_CONTAINS(_scd_sets, 'middle_initial') IS NOT FALSE,
-                                    STRUCT(_scd_state.middle_initial),
-                                    NULL
-                                )
-                            ) IGNORE NULLS OVER by_life
+                            LAST_VALUE(_scd_given.middle_initial) IGNORE NULLS OVER by_life
                         ).middle_initial AS middle_initial,
+                        (LAST_VALUE(_scd_given.gender) IGNORE NULLS OVER by_life).gender AS gender,
+                        (LAST_VALUE(_scd_given.tier) IGNORE NULLS OVER by_life).tier AS tier,
+                        (LAST_VALUE(_scd_given.dob) IGNORE NULLS OVER by_life).dob AS dob,
+                        (LAST_VALUE(_scd_given.address_line1) IGNORE NULLS OVER by_life).address_line1 AS address_line1,
+                        (LAST_VALUE(_scd_given.address_line2) IGNORE NULLS OVER by_life).address_line2 AS address_line2,
+                        (LAST_VALUE(_scd_given.postal_code) IGNORE NULLS OVER by_life).postal_code AS postal_code,
+                        (LAST_VALUE(_scd_given.city) IGNORE NULLS OVER by_life).city AS city,
+                        (LAST_VALUE(_scd_given.state_prov) IGNORE NULLS OVER by_life).state_prov AS state_prov,
+                        (LAST_VALUE(_scd_given.country) IGNORE NULLS OVER by_life).country AS country,
+                        (LAST_VALUE(_scd_given.phone1) IGNORE NULLS OVER by_life).phone1 AS phone1,
+                        (LAST_VALUE(_scd_given.phone2) IGNORE NULLS OVER by_life).phone2 AS phone2,
+                        (LAST_VALUE(_scd_given.phone3) IGNORE NULLS OVER by_life).phone3 AS phone3,
+                        (LAST_VALUE(_scd_given.email1) IGNORE NULLS OVER by_life).email1 AS email1,
+                        (LAST_VALUE(_scd_given.email2) IGNORE NULLS OVER by_life).email2 AS email2,
                         (
-                            LAST_VALUE(
-                                IF(ARRAY_CONTAINS(_scd_sets, 'gender') IS NOT FALSE, STRUCT(_scd_state.gender), NULL)
-                            ) IGNORE NULLS OVER by_life
-                        ).gender AS gender,
-                        (
-                            LAST_VALUE(
-                                IF(ARRAY_CONTAINS(_scd_sets, 'tier') IS NOT FALSE, STRUCT(_scd_state.tier), NULL)
-                            ) IGNORE NULLS OVER by_life
-                        ).tier AS tier,
-                        (
-                            LAST_VALUE(IF(ARRAY_CONTAINS(_scd_sets, 'dob') IS NOT FALSE, STRUCT(_scd_state.dob), NULL))
-                                IGNORE NULLS OVER by_life
-                        ).dob AS dob,
-                        (
-                            LAST_VALUE(
-                                IF(
-                                    ARRAY_CONTAINS(_scd_sets, 'address_line1') IS NOT FALSE,
-                                    STRUCT(_scd_state.address_line1),
-                                    NULL
-                                )
-                            ) IGNORE NULLS OVER by_life
-                        ).address_line1 AS address_line1,
-                        (
-                            LAST_VALUE(
-                                IF(
-                                    ARRAY_CONTAINS(_scd_sets, 'address_line2') IS NOT FALSE,
-                                    STRUCT(_scd_state.address_line2),
-                                    NULL
-                                )
-                            ) IGNORE NULLS OVER by_life
-                        ).address_line2 AS address_line2,
-                        (
-                            LAST_VALUE(
-                                IF(
-                                    ARRAY_CONTAINS(_scd_sets, 'postal_code') IS NOT FALSE,
-                                    STRUCT(_scd_state.postal_code),
-                                    NULL
-                                )
-                            ) IGNORE NULLS OVER by_life
-                        ).postal_code AS postal_code,
-                        (
-                            LAST_VALUE(
-                                IF(ARRAY_CONTAINS(_scd_sets, 'city') IS NOT FALSE, STRUCT(_scd_state.city), NULL)
-                            ) IGNORE NULLS OVER by_life
-                        ).city AS city,
-                        (
-                            LAST_VALUE(
-                                IF(
-                                    ARRAY_CONTAINS(_scd_sets, 'state_prov') IS NOT FALSE,
-                                    STRUCT(_scd_state.state_prov),
-                                    NULL
-                                )
-                            ) IGNORE NULLS OVER by_life
-                        ).state_prov AS state_prov,
-                        (
-                            LAST_VALUE(
-                                IF(ARRAY_CONTAINS(_scd_sets, 'country') IS NOT FALSE, STRUCT(_scd_state.country), NULL)
-                            ) IGNORE NULLS OVER by_life
-                        ).country AS country,
-                        (
-                            LAST_VALUE(
-                                IF(ARRAY_CONTAINS(_scd_sets, 'phone1') IS NOT FALSE, STRUCT(_scd_state.phone1), NULL)
-                            ) IGNORE NULLS OVER by_life
-                        ).phone1 AS phone1,
-                        (
-                            LAST_VALUE(
-                                IF(ARRAY_CONTAINS(_scd_sets, 'phone2') IS NOT FALSE, STRUCT(_scd_state.phone2), NULL)
-                            ) IGNORE NULLS OVER by_life
-                        ).phone2 AS phone2,
-                        (
-                            LAST_VALUE(
-                                IF(ARRAY_CONTAINS(_scd_sets, 'phone3') IS NOT FALSE, STRUCT(_scd_state.phone3), NULL)
-                            ) IGNORE NULLS OVER by_life
-                        ).phone3 AS phone3,
-                        (
-                            LAST_VALUE(
-                                IF(ARRAY_CONTAINS(_scd_sets, 'email1') IS NOT FALSE, STRUCT(_scd_state.email1), NULL)
-                            ) IGNORE NULLS OVER by_life
-                        ).email1 AS email1,
-                        (
-                            LAST_VALUE(
-                                IF(ARRAY_CONTAINS(_scd_sets, 'email2') IS NOT FALSE, STRUCT(_scd_state.email2), NULL)
-                            ) IGNORE NULLS OVER by_life
-                        ).email2 AS email2,
-                        (
-                            LAST_VALUE(
-                                IF(
-                                    ARRAY_CONTAINS(_scd_sets, 'national_tax_rate_desc') IS NOT FALSE,
-                                    STRUCT(_scd_state.national_tax_rate_desc),
-                                    NULL
-                                )
-                            ) IGNORE NULLS OVER by_life
+                            LAST_VALUE(_scd_given.national_tax_rate_desc) IGNORE NULLS OVER by_life
                         ).national_tax_rate_desc AS national_tax_rate_desc,
                         (
-                            LAST_VALUE(
-                                IF(
-                                    ARRAY_CONTAINS(_scd_sets, 'national_tax_rate') IS NOT FALSE,
-                                    STRUCT(_scd_state.national_tax_rate),
-                                    NULL
-                                )
-                            ) IGNORE NULLS OVER by_life
+                            LAST_VALUE(_scd_given.national_tax_rate) IGNORE NULLS OVER by_life
                         ).national_tax_rate AS national_tax_rate,
                         (
-                            LAST_VALUE(
-                                IF(
-                                    ARRAY_CONTAINS(_scd_sets, 'local_tax_rate_desc') IS NOT FALSE,
-                                    STRUCT(_scd_state.local_tax_rate_desc),
-                                    NULL
-                                )
-                            ) IGNORE NULLS OVER by_life
+                            LAST_VALUE(_scd_given.local_tax_rate_desc) IGNORE NULLS OVER by_life
                         ).local_tax_rate_desc AS local_tax_rate_desc,
                         (
-                            LAST_VALUE(
-                                IF(
-                                    ARRAY_CONTAINS(_scd_sets, 'local_tax_rate') IS NOT FALSE,
-                                    STRUCT(_scd_state.local_tax_rate),
-                                    NULL
-                                )
-                            ) IGNORE NULLS OVER by_life
+                            LAST_VALUE(_scd_given.local_tax_rate) IGNORE NULLS OVER by_life
                         ).local_tax_rate AS local_tax_rate
                     )
             END AS _scd_state,
             CASE
                 WHEN _scd_state IS NOT NULL
-                    THEN STRUCT(
-                        (
-                            LAST_VALUE(
-                                IF(ARRAY_CONTAINS(_scd_sets, 'batch_id') IS NOT FALSE, STRUCT(_scd_rest.batch_id), NULL)
-                            ) IGNORE NULLS OVER by_life
-                        ).batch_id AS batch_id
-                    )
+                    THEN STRUCT((LAST_VALUE(_scd_given.batch_id) IGNORE NULLS OVER by_life).batch_id AS batch_id)
             END AS _scd_rest
         FROM lives
         WINDOW by_life AS (PARTITION BY customer_id, _scd_life ORDER BY _scd_at)

@@ -8,7 +8,7 @@
 -- result.
 -- Generated from specs/visitor/user_mapping.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The batch affects no version that ended before this time, so Delta can skip the files of such versions.
+-- The batch affects no version whose stored end is before this time, so Delta can skip their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 -- The partitions of the batch's keys. Delta skips the files of all others.

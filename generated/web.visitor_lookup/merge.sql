@@ -115,7 +115,15 @@ MERGE INTO web.visitor_lookup AS t USING (
     ),
     lives AS (
         -- Numbers the lives of a key: one ends where the key has no state.
-        SELECT *, COUNT_IF(_scd_state IS NULL) OVER (PARTITION BY visitor_cookie_id ORDER BY _scd_at) AS _scd_life
+        SELECT
+            *,
+            COUNT_IF(_scd_state IS NULL) OVER (PARTITION BY visitor_cookie_id ORDER BY _scd_at) AS _scd_life,
+            -- What a change gives, NULL for a column that it does not give.
+            STRUCT(
+                CASE
+                    WHEN _scd_state IS NOT NULL THEN COALESCE(_scd_state.user_id, _scd_stored._scd_state.user_id)
+                END AS user_id
+            ) AS _scd_given
         FROM states
     ),
     filled AS (
@@ -127,18 +135,8 @@ MERGE INTO web.visitor_lookup AS t USING (
                 WHEN _scd_state IS NOT NULL
                     THEN STRUCT(
                         COALESCE(
-                            LAST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL
-                                        THEN COALESCE(_scd_state.user_id, _scd_stored._scd_state.user_id)
-                                END
-                            ) IGNORE NULLS OVER by_life,
-                            FIRST_VALUE(
-                                CASE
-                                    WHEN _scd_state IS NOT NULL
-                                        THEN COALESCE(_scd_state.user_id, _scd_stored._scd_state.user_id)
-                                END
-                            ) IGNORE NULLS OVER whole_life
+                            LAST_VALUE(_scd_given.user_id) IGNORE NULLS OVER by_life,
+                            FIRST_VALUE(_scd_given.user_id) IGNORE NULLS OVER whole_life
                         ) AS user_id,
                         _scd_state.vcid_first_two
                     )

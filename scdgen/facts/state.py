@@ -80,12 +80,12 @@ class State:
         """Whether ``=`` compares, and MIN orders, every value as it is."""
         return not any(field.is_converted for field in (*self.tracked, *self.untracked))
 
-    def counted(self, state: str) -> str:
-        """Return what of a state counts for changes; NULL for none."""
+    def counted(self, state: str, guarded: bool = True) -> str:
+        """Return what of a state counts for changes; NULL for none, if ``guarded``."""
         if not any(field.is_converted or field.compare for field in self.tracked):
             return state
         values = struct(field.state_of(f"{state}.{field.name}") for field in self.tracked)
-        return f"CASE WHEN {state} IS NOT NULL THEN {values} END"
+        return f"CASE WHEN {state} IS NOT NULL THEN {values} END" if guarded else values
 
     def comparable(self, of: str = "") -> list[str]:
         """Return the values of a step in a form that has an order, never NULL; ``of`` holds them, and ends in a dot."""

@@ -85,7 +85,7 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
             ("_scd_sequence", self.sequence is not None),
             ("_scd_is_stored", self.marks and step in ("filled", "kept")),
             ("_scd_stored", True),
-            ("_scd_inferred", self.inferred is not None),
+            ("_scd_replaces", self.inferred is not None),
             ("_scd_opens", opens),
             ("_scd_deleted", deletes),
         )

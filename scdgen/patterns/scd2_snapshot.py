@@ -151,8 +151,9 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
 
     @property
     def same(self) -> str:
-        """Return the condition that no tracked column changes, before a step has it."""
-        return f"{self.state.counted(STATE)} IS NOT DISTINCT FROM {self.state.counted(self.known)}"
+        """Return the condition that no tracked column of a row that meets a version changes, before a step has it."""
+        now, was = (self.state.counted(of, guarded=False) for of in (STATE, self.known))
+        return f"{now} IS NOT DISTINCT FROM {was}"
 
     @property
     def others_same(self) -> tuple[str, ...]:
@@ -171,8 +172,7 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
         fields = self.state.untracked
         if not any(field.is_converted for field in fields):
             return f"{of}{REST}"
-        values = struct(f"{field.comparable_form(f'{of}{REST}.{field.name}')} AS {field.name}" for field in fields)
-        return f"CASE WHEN {of}{REST} IS NOT NULL THEN {values} END"
+        return struct(f"{field.comparable_form(f'{of}{REST}.{field.name}')} AS {field.name}" for field in fields)
 
     @property
     def keeps_compared(self) -> bool:
@@ -181,9 +181,8 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot/steps.sql.j2"):
 
     @property
     def compares_first(self) -> bool:
-        """Whether several conditions ask how a row compares with the stored version."""
-        several = bool(self.others_same or self.sequence or self.marks)
-        return self.keeps_compared or (self.source.has_time and several)
+        """Whether a step says first how a row compares with the stored version: many read it, or it is long."""
+        return bool(self.with_compare or (self.source.has_time and (self.others_same or self.sequence or self.marks)))
 
     @property
     def keeps_sequence(self) -> bool:

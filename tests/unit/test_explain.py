@@ -162,7 +162,7 @@ def test_variable_has_the_comment_of_its_declaration() -> None:
     assert found["SET VARIABLE _scd_partitions_1"].startswith("The partitions of the batch's keys")
     script = cut(render(load_spec("specs/visitor/user_mapping.yml")).merge)
     comment = next(step.comment for step in script.steps() if step.name.startswith("SET VARIABLE"))
-    assert "affects no version that ended before this" in comment and "partitions of the batch's keys" in comment
+    assert "no version whose stored end is before this" in comment and "partitions of the batch's keys" in comment
 
 
 def test_name_with_a_colon_is_no_part_of_the_text() -> None:
