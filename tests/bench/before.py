@@ -1,7 +1,7 @@
 """The SQL of this checkout and of an earlier commit, side by side: what a change of the templates costs.
 
 Each case merges one source, by both texts in turns, into copies of the same table; the results are compared once.
-``changes`` and ``wide`` (100 tracked columns) merge a batch, ``late`` a batch with one row that is older than all
+``changes``, ``forty`` and ``wide`` (40 and 100 tracked columns) merge a batch, ``late`` a batch with one row that is older than all
 stored versions of its key. ``snapshot 0``, ``1`` and ``50`` merge a full extract in which as many percent of the rows
 have changed, ``deleted`` one that lacks 10 % of the keys, with ``max_deleted``, and ``first`` the first such extract.
 ``joined`` makes one history out of three, and ``joined again`` finds nothing to do. The last numbers are the exchanges,
@@ -86,6 +86,7 @@ class Case:
 CASES = {
     "changes": Case(),
     "late": Case(Size(keys=100_000, versions=20, changed=0.5), late=True),
+    "forty": Case(Size(keys=500_000, columns=40)),
     "wide": Case(Size(keys=200_000, columns=100)),
     "snapshot 0": Case(Size(changed=0), feed="snapshot"),
     "snapshot 1": Case(feed="snapshot"),
