@@ -1,13 +1,12 @@
 -- crm.customer_cdc: Customers, from a change feed with deletes; an update comes as a delete and an insert of one time
 -- Merges a batch of changes into the history of their keys; other keys stay as they are.
--- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values if
+-- Late changes: split or shorten the version that they fall into; one at the start of a version replaces its values if
 -- its sequence is greater.
 -- Rows that change nothing: open no version.
 -- Deletes: end the version of their key.
 -- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows tie for the greatest sequence of a key and time but
 -- differ, or the session's settings change the result.
--- The same rows again: change nothing, except that a row at the time of a version that was removed as redundant counts
--- again.
+-- The same rows again: change nothing, except that a row at the time of a removed redundant version counts again.
 -- Generated from specs/customer_cdc.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO crm.customer_cdc AS t USING (
@@ -28,7 +27,7 @@ MERGE INTO crm.customer_cdc AS t USING (
         FROM source_rows
     ),
     changes AS (
-        -- One row per key and time. A row that breaks a rule stops the statement.
+        -- One row per key and time; _scd_differs: those that win differ. A row that breaks a rule stops the statement.
         SELECT
             company, customer_no, _scd_at,
             MIN(_scd_state) FILTER (WHERE _scd_nth = 1 AND NOT _scd_deleted) AS _scd_state,
@@ -44,7 +43,7 @@ MERGE INTO crm.customer_cdc AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_cdc: needs ANSI mode and TIMESTAMP_LTZ')
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_cdc: run SET TIME ZONE \'UTC\' first')
-            WHEN COUNT(*) = 0 THEN FALSE -- never: it keeps Spark from testing the rules before the source's filters
+            WHEN COUNT(*) = 0 THEN FALSE -- never: an aggregate keeps Spark from checking rows that the source drops
             WHEN company IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: company is NULL')
             WHEN customer_no IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: customer_no is NULL')
             WHEN YEAR(_scd_at) NOT BETWEEN 1 AND 9999
@@ -83,8 +82,8 @@ MERGE INTO crm.customer_cdc AS t USING (
         DISTRIBUTE BY company, customer_no -- of the whole UNION: one shuffle serves every step
     ),
     states AS (
-        -- At one key and time the greatest lsn wins; what is stored wins over a change that has the same.
-        -- What has no lsn (_scd_class 2 and 3) comes after every change.
+        -- One row per key and time: the greatest lsn wins; what is stored wins over a change that has the same.
+        -- A stored version without one (_scd_class 2) and an end (3) yield to every change.
         SELECT
             company, customer_no, _scd_at,
             MAX_BY(_scd_state, STRUCT(-_scd_class AS _scd_class, _scd_sequence, _scd_rank)) AS _scd_state,
@@ -92,7 +91,7 @@ MERGE INTO crm.customer_cdc AS t USING (
             MAX(_scd_stored) AS _scd_stored
         FROM events
         GROUP BY company, customer_no, _scd_at
-        -- Two changes that contradict each other stop the statement, if they count.
+        -- Two changes that tie and differ stop the statement, unless what is stored wins over them.
         HAVING CASE
             WHEN MAX_BY(_scd_differs, STRUCT(-_scd_class AS _scd_class, _scd_sequence, _scd_rank))
                 THEN RAISE_ERROR('[SCDGEN_CONFLICT] crm.customer_cdc: two rows differ: '
@@ -101,13 +100,13 @@ MERGE INTO crm.customer_cdc AS t USING (
         END
     ),
     starts AS (
-        -- An event opens a version unless it is a delete or repeats the state before it.
+        -- An event opens a version unless it has no state or repeats the state before it.
         SELECT *, _scd_state IS NOT NULL AND _scd_state IS DISTINCT FROM LAG(_scd_state) OVER by_key AS _scd_opens
         FROM states
         WINDOW by_key AS (PARTITION BY company, customer_no ORDER BY _scd_at)
     ),
     versions AS (
-        -- Each event, with the next start or delete of its key: the end, exclusive, of the version that it opens.
+        -- Each event, with the exclusive end of its version: the next event that opens one or has no state.
         SELECT
             *,
             -- The action is D if a delete ends the version, else I if the key did not exist before it, else U.

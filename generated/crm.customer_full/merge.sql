@@ -2,10 +2,10 @@
 -- Compares a full extract with the current versions: a new, returning or changed key opens a version.
 -- Extracts: must be loaded in the order of their times.
 -- Rows that change nothing: open no version.
--- Missing keys: are deleted: their version ends.
--- Stops if: a key is NULL, rows of one key differ, the extract is empty, a time is not before the open end, a version
--- is newer than the extract, a version to close is not older than the extract, or the session's settings change the
--- result.
+-- Missing keys: are deleted, so that their version ends.
+-- Stops if: a key is NULL, rows of one key differ, the extract is empty, a time is not before the end of open versions,
+-- a version starts or ends after the extract, a version would end at its start or before, or the session's settings
+-- change the result.
 -- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
@@ -43,7 +43,7 @@ MERGE INTO crm.customer_full AS t USING (
         WHERE NOT EXISTS (SELECT 1 FROM source_rows)
     ),
     stored AS (
-        -- The newest version of each key that an extract can affect. An older extract stops the statement.
+        -- The newest version of each key that an extract can affect. One that changed after the extract stops the run.
         SELECT
             t.customer_no,
             MAX_BY(
@@ -96,11 +96,12 @@ MERGE INTO crm.customer_full AS t USING (
                 WHEN _scd_gone THEN IF(_scd_stored._scd_to IS NULL, ARRAY('close'), ARRAY())
                 -- No version, or its last one ended before this extract.
                 WHEN _scd_stored IS NULL THEN ARRAY('open')
-                -- Unchanged: nothing happens, or the version that ended is open again, by a correction of its end.
+                -- Unchanged: nothing happens, or the version that ended at this very time is open again.
                 WHEN _scd_state IS NOT DISTINCT FROM _scd_stored._scd_state
                     THEN IF(_scd_stored._scd_to IS NULL, ARRAY(), ARRAY('correct'))
                 -- Its last version ended at this time, and differs.
                 WHEN _scd_stored._scd_to IS NOT NULL THEN ARRAY('open')
+                -- Changed: the open version ends, and a new one begins.
                 ELSE ARRAY('close', 'open')
             END AS _scd_actions
         FROM joined
@@ -130,7 +131,7 @@ MERGE INTO crm.customer_full AS t USING (
     ON t.customer_no = s.customer_no
         AND t.effective_ts = s.effective_ts
         AND t.expiry_ts >= _scd_taken_at - INTERVAL '1' MILLISECOND
--- A version that ends, or that is open again because its key is back: only its end is written.
+-- A version that ends, or that is open again because its key is back at once: only its end is written.
 WHEN MATCHED THEN UPDATE SET expiry_ts = s.expiry_ts, is_current = s.is_current
 WHEN NOT MATCHED THEN INSERT (customer_no, name, effective_ts, expiry_ts, is_current)
     VALUES (s.customer_no, s.name, s.effective_ts, s.expiry_ts, s.is_current);

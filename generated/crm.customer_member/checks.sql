@@ -1,4 +1,4 @@
--- crm.customer_member: A row per version of a customer, and of those that only orders name so far
+-- crm.customer_member: A row per version of a customer, and one per customer that only orders name so far
 -- Integrity checks: a row for each check that the table breaks; no row means that all hold.
 -- Generated from specs/customer_member.yml. To change it, edit the spec and run `scdgen generate`.
 

@@ -1,4 +1,4 @@
--- crm.customer_member: A row per version of a customer, and of those that only orders name so far
+-- crm.customer_member: A row per version of a customer, and one per customer that only orders name so far
 -- Creates the table if it does not exist, and its unknown member.
 -- Generated from specs/customer_member.yml. To change it, edit the spec and run `scdgen generate`.
 
@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS crm.customer_member (
 USING DELTA
 -- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
 PARTITIONED BY (is_current)
-COMMENT 'A row per version of a customer, and of those that only orders name so far'
+COMMENT 'A row per version of a customer, and one per customer that only orders name so far'
 TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd2',

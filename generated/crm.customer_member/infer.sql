@@ -1,4 +1,4 @@
--- crm.customer_member: A row per version of a customer, and of those that only orders name so far
+-- crm.customer_member: A row per version of a customer, and one per customer that only orders name so far
 -- Adds the keys that facts name and the table lacks, each as an inferred member: an open version from the earliest time
 -- of its facts on, in which every column of the source is NULL except the key. An earlier fact moves the start of a
 -- member that the source has not completed, and with it the surrogate key. Run it before merge.sql. The same facts

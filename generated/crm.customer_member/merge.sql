@@ -1,13 +1,12 @@
--- crm.customer_member: A row per version of a customer, and of those that only orders name so far
+-- crm.customer_member: A row per version of a customer, and one per customer that only orders name so far
 -- Merges a batch of changes into the history of their keys; other keys stay as they are.
--- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
+-- Late changes: split or shorten the version that they fall into; one at the start of a version replaces its values.
 -- Rows that change nothing: open no version.
 -- Deletes: end the version of their key.
--- Inferred members: are completed by their first row.
+-- Inferred members: are completed by their first row; a delete before that is left out.
 -- Stops if: a key or time is NULL, a year is not in 1 to 9999, a row has the key of the unknown member, rows of one key
--- and time differ, an earlier row arrives during the run, or the session's settings change the result.
--- The same rows again: change nothing, except that a delete from before the change that completed an inferred member
--- ends it.
+-- and time differ, a row before the batch's first arrives during the run, or the session's settings change the result.
+-- The same rows again: change nothing, except that a delete before a member's first row leaves a gap.
 -- Generated from specs/customer_member.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version whose stored end is before this time, so Delta can skip their files.
@@ -49,7 +48,7 @@ MERGE INTO crm.customer_member AS t USING (
         END
     ),
     stored AS (
-        -- The versions that a change can affect. Delta skips files by _scd_batch_from, a constant.
+        -- The versions that a change can affect; _scd_to is exclusive. Delta skips files by _scd_batch_from.
         SELECT
             t.id, t.valid_from AS _scd_from, t.valid_to AS _scd_to,
             STRUCT(t.segment) AS _scd_state,
@@ -77,7 +76,7 @@ MERGE INTO crm.customer_member AS t USING (
         SELECT *, MAX(CASE WHEN _scd_rank = 0 THEN _scd_at END) OVER (PARTITION BY id) AS _scd_member_from FROM events
     ),
     states AS (
-        -- At one key and time a change takes precedence over what is stored.
+        -- One row per key and time: a change wins over what is stored. _scd_stored: the stored version with this start.
         SELECT
             id, _scd_at,
             MIN_BY(_scd_state, _scd_rank) AS _scd_state,
@@ -96,7 +95,7 @@ MERGE INTO crm.customer_member AS t USING (
         FROM states
     ),
     completed AS (
-        -- That change completes the member: it holds from the start of the member on, if that is earlier.
+        -- That change completes the member. If that starts earlier, it is two rows: at that start, and at its own time.
         -- _scd_replaces is the start of the member's version, in the row that replaces it.
         -- A delete before it has nothing to delete.
         SELECT
@@ -112,13 +111,13 @@ MERGE INTO crm.customer_member AS t USING (
         WHERE _scd_first IS NULL OR _scd_state IS NOT NULL OR _scd_at > _scd_first
     ),
     starts AS (
-        -- An event opens a version unless it is a delete or repeats the state before it.
+        -- An event opens a version unless it has no state or repeats the state before it.
         SELECT *, _scd_state IS NOT NULL AND _scd_state IS DISTINCT FROM LAG(_scd_state) OVER by_key AS _scd_opens
         FROM completed
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
     ),
     versions AS (
-        -- Each event, with the next start or delete of its key: the end, exclusive, of the version that it opens.
+        -- Each event, with the exclusive end of its version: the next event that opens one or has no state.
         SELECT *, LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_at, NULL)) IGNORE NULLS OVER by_key AS _scd_to
         FROM starts
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
@@ -136,7 +135,7 @@ MERGE INTO crm.customer_member AS t USING (
     WHERE _scd_replaces IS NOT NULL
         OR _scd_stored IS DISTINCT FROM CASE WHEN _scd_opens THEN STRUCT(_scd_state, _scd_to) END
 ) AS s
-    -- A key and a start identify a version; an inferred member has its old start; the rest lets Delta skip files.
+    -- A key and a start identify a version (_scd_from: its stored start, or NULL); the rest lets Delta skip files.
     ON t.id = s.id AND t.valid_from = s._scd_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
 -- No version starts here any more.
 WHEN MATCHED AND NOT s._scd_opens THEN DELETE

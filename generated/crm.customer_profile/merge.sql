@@ -1,14 +1,14 @@
 -- crm.customer_profile: Customers with their address and their segment, from the histories of both
 -- Joins the histories of several tables: a version holds from one change of any of them to the next.
 -- Tables: crm.customer, crm.customer_segment.
--- Stored versions: are removed if the source has no version with their start.
+-- Stored versions: are removed if the source (first table) has their key, and no such start.
 -- Rows that change nothing: equal neighbours are one version.
--- Deletes: a gap between two rows is a delete.
--- Stops if: a version has no key, no start or no time between its start and its end, two versions of a table are valid
--- at a time and differ, or the session's settings change the result.
+-- Deletes: a gap after a row is a delete.
+-- Stops if: a version has no key, no start or no time between its start and its end, two versions of a table overlap
+-- and differ, or the session's settings change the result.
 -- Generated from specs/customer_profile.yml. To change it, edit the spec and run `scdgen generate`.
 
--- To run with another value, write it here. If the session sets `since` itself, leave out both.
+-- To run with another value, write it below. If the session declares `since` itself, leave out both statements.
 DECLARE OR REPLACE VARIABLE since TIMESTAMP;
 SET VARIABLE since = CAST(NULL AS TIMESTAMP);
 
@@ -81,7 +81,7 @@ MERGE INTO crm.customer_profile AS t USING (
     ),
     source_rows AS (
         -- Each span with the version of each table that is valid in it, with the target's column names and types.
-        -- The next step drops rows that lack a needed table: an INNER JOIN here could drop a NULL key before its rule.
+        -- Rows that lack a needed table go in the next step: an INNER JOIN may drop NULL keys before they are checked.
         SELECT
             spans.id,
             STRUCT(
@@ -115,7 +115,7 @@ MERGE INTO crm.customer_profile AS t USING (
         END
     ),
     versions AS (
-        -- A row that only continues the one before it begins no version. The row before the next version ends this one.
+        -- Each version that begins, with its end: that of the last row before the next version's first.
         SELECT
             id, _scd_state, _scd_at,
             LEAD(_scd_before._scd_to, 1, _scd_last) OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_to

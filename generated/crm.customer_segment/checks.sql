@@ -1,4 +1,4 @@
--- crm.customer_segment: Customers by segment, with the first, previous and current segment next to each version
+-- crm.customer_segment: Customers by segment, with the first, previous and current segment in a view
 -- Integrity checks: a row for each check that the table breaks; no row means that all hold.
 -- Generated from specs/customer_segment.yml. To change it, edit the spec and run `scdgen generate`.
 

@@ -1,4 +1,4 @@
--- crm.customer_segment: Customers by segment, with the first, previous and current segment next to each version
+-- crm.customer_segment: Customers by segment, with the first, previous and current segment in a view
 -- Creates the table if it does not exist.
 -- Generated from specs/customer_segment.yml. To change it, edit the spec and run `scdgen generate`.
 
@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS crm.customer_segment (
 USING DELTA
 -- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
 PARTITIONED BY (is_current)
-COMMENT 'Customers by segment, with the first, previous and current segment next to each version'
+COMMENT 'Customers by segment, with the first, previous and current segment in a view'
 TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd2',

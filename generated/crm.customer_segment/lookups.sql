@@ -1,4 +1,4 @@
--- crm.customer_segment: Customers by segment, with the first, previous and current segment next to each version
+-- crm.customer_segment: Customers by segment, with the first, previous and current segment in a view
 -- Facts, each once, with the version of their key.
 -- Generated from specs/customer_segment.yml. To change it, edit the spec and run `scdgen generate`.
 

@@ -1,10 +1,11 @@
--- crm.customer_segment: Customers by segment, with the first, previous and current segment next to each version
+-- crm.customer_segment: Customers by segment, with the first, previous and current segment in a view
 -- Merges a batch of changes into the history of their keys; other keys stay as they are.
--- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
+-- Late changes: split or shorten the version that they fall into; one at the start of a version replaces its values.
 -- Rows that change nothing: open no version.
 -- Deletes: end the version of their key.
--- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key and time differ, an earlier row arrives
--- during the run, or the session's settings change the result.
+-- Untracked columns: open no version; a row sets them in the version that it falls into.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key and time differ, a row before the
+-- batch's first arrives during the run, or the session's settings change the result.
 -- The same rows again: change nothing, except that a late row sets its untracked columns again.
 -- Generated from specs/customer_segment.yml. To change it, edit the spec and run `scdgen generate`.
 
@@ -15,7 +16,7 @@ SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM c
 MERGE INTO crm.customer_segment AS t USING (
     WITH source_rows AS (
         -- The source's rows, with the target's column names and types.
-        -- _scd_rest has the columns whose changes open no version.
+        -- _scd_rest has the columns with `track: false`.
         SELECT
             CAST(id AS INT) AS id,
             STRUCT(CAST(segment AS STRING) AS segment) AS _scd_state,
@@ -53,7 +54,7 @@ MERGE INTO crm.customer_segment AS t USING (
         END
     ),
     stored AS (
-        -- The versions that a change can affect. Delta skips files by _scd_batch_from, a constant.
+        -- The versions that a change can affect; _scd_to is exclusive. Delta skips files by _scd_batch_from.
         SELECT
             t.id, t.valid_from AS _scd_from, t.valid_to AS _scd_to,
             STRUCT(t.segment) AS _scd_state,
@@ -76,7 +77,7 @@ MERGE INTO crm.customer_segment AS t USING (
         DISTRIBUTE BY id -- of the whole UNION: one shuffle serves every step
     ),
     states AS (
-        -- At one key and time a change takes precedence over what is stored.
+        -- One row per key and time: a change wins over what is stored. _scd_stored: the stored version with this start.
         SELECT
             id, _scd_at,
             MIN_BY(_scd_state, _scd_rank) AS _scd_state,
@@ -86,7 +87,7 @@ MERGE INTO crm.customer_segment AS t USING (
         GROUP BY id, _scd_at
     ),
     starts AS (
-        -- An event opens a version unless it is a delete or repeats the state before it.
+        -- An event opens a version unless it has no state or repeats the state before it.
         SELECT *, _scd_state IS NOT NULL AND _scd_state IS DISTINCT FROM LAG(_scd_state) OVER by_key AS _scd_opens
         FROM states
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
@@ -97,7 +98,7 @@ MERGE INTO crm.customer_segment AS t USING (
         FROM starts
     ),
     versions AS (
-        -- Each event, with the next start or delete of its key: the end, exclusive, of the version that it opens.
+        -- Each event, with the exclusive end of its version: the next event that opens one or has no state.
         SELECT
             id, _scd_at, _scd_stored, _scd_opens, _scd_state,
             LAST_VALUE(_scd_rest) OVER (

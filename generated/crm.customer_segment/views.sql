@@ -1,4 +1,4 @@
--- crm.customer_segment: Customers by segment, with the first, previous and current segment next to each version
+-- crm.customer_segment: Customers by segment, with the first, previous and current segment in a view
 -- Views of the table.
 -- Generated from specs/customer_segment.yml. To change it, edit the spec and run `scdgen generate`.
 

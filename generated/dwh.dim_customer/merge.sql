@@ -1,11 +1,12 @@
 -- dwh.dim_customer: Customer dimension; a change of address or date of birth opens a version, a change of name does not
 -- Merges a batch of changes into the history of their keys; other keys stay as they are.
--- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
+-- Late changes: split or shorten the version that they fall into; one at the start of a version replaces its values.
 -- Rows that change nothing: open no version.
 -- Deletes: the source has none.
+-- Untracked columns: open no version; a row sets them in the version that it falls into.
 -- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows tie for the greatest sequence of a key and time but
--- differ, an earlier row or a row of another partition arrives during the run, a time is not before the open end, or
--- the session's settings change the result.
+-- differ, a row before the batch's first or a row of another partition arrives during the run, a time is not before the
+-- end of open versions, or the session's settings change the result.
 -- The same rows again: change nothing, except that a late row sets its untracked columns again.
 -- Generated from specs/dim_design.yml. To change it, edit the spec and run `scdgen generate`.
 
@@ -25,14 +26,15 @@ SET VARIABLE (_scd_batch_from, _scd_partitions_1) = (
 
 MERGE INTO dwh.dim_customer AS t USING (
     WITH source_query AS (
+        -- The query of the spec.
         SELECT c.region, c.customer_no, c.full_name, c.street, c.birth_date, c.changed_on, c.change_no
         FROM staging.customer AS c
         WHERE c.customer_no IS NOT NULL
     ),
     source_rows AS (
         -- The source's rows, with the target's column names and types.
-        -- A partition reads an empty text back as NULL, so that it is NULL here, too.
-        -- _scd_rest has the columns whose changes open no version.
+        -- An empty text of a partition column is NULL here, as a partition stores it.
+        -- _scd_rest has the columns with `track: false`.
         SELECT
             NULLIF(CAST(region AS STRING), '') AS region,
             CAST(customer_no AS STRING) AS customer_no,
@@ -83,7 +85,7 @@ MERGE INTO dwh.dim_customer AS t USING (
         END
     ),
     stored AS (
-        -- The versions that a change can affect. Delta skips files by _scd_batch_from, a constant.
+        -- The versions that a change can affect; _scd_to is exclusive. Delta skips files by _scd_batch_from.
         SELECT
             t.region, t.customer_no, t.start_date AS _scd_from,
             NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY AS _scd_to,
@@ -108,7 +110,7 @@ MERGE INTO dwh.dim_customer AS t USING (
         DISTRIBUTE BY region, customer_no -- of the whole UNION: one shuffle serves every step
     ),
     states AS (
-        -- At one key and time a change takes precedence over what is stored.
+        -- One row per key and time: a change wins over what is stored. _scd_stored: the stored version with this start.
         SELECT
             region, customer_no, _scd_at,
             MIN_BY(_scd_state, _scd_rank) AS _scd_state,
@@ -118,7 +120,7 @@ MERGE INTO dwh.dim_customer AS t USING (
         GROUP BY region, customer_no, _scd_at
     ),
     starts AS (
-        -- An event opens a version unless it is a delete or repeats the state before it.
+        -- An event opens a version unless it has no state or repeats the state before it.
         SELECT *, _scd_state IS NOT NULL AND _scd_state IS DISTINCT FROM LAG(_scd_state) OVER by_key AS _scd_opens
         FROM states
         WINDOW by_key AS (PARTITION BY region, customer_no ORDER BY _scd_at)
@@ -132,7 +134,7 @@ MERGE INTO dwh.dim_customer AS t USING (
         FROM starts
     ),
     versions AS (
-        -- Each event, with the next start or delete of its key: the end, exclusive, of the version that it opens.
+        -- Each event, with the exclusive end of its version: the next event that opens one or has no state.
         SELECT
             region, customer_no, _scd_at, _scd_stored, _scd_opens, _scd_state,
             LAST_VALUE(_scd_rest) OVER (

@@ -2,10 +2,10 @@
 -- Compares a full extract with the current versions: a new, returning or changed key opens a version.
 -- Extracts: must be loaded in the order of their times.
 -- Rows that change nothing: open no version.
--- Missing keys: are deleted: their version ends.
--- Stops if: a key is NULL, rows of one key differ, the extract is empty, over 20 % of the keys would be deleted, a
--- version is newer than the extract, a version to close is not older than the extract, or the session's settings change
--- the result.
+-- Missing keys: are deleted, so that their version ends.
+-- Stops if: a key is NULL, rows of one key differ, the extract is empty, over 20 % of the current keys would be
+-- deleted, a version starts or ends after the extract, a version would end at its start or before, or the session's
+-- settings change the result.
 -- Generated from specs/airports.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
@@ -54,7 +54,7 @@ MERGE INTO geo.airports AS t USING (
         WHERE NOT EXISTS (SELECT 1 FROM source_rows)
     ),
     stored AS (
-        -- The newest version of each key that an extract can affect. An older extract stops the statement.
+        -- The newest version of each key that an extract can affect. One that changed after the extract stops the run.
         SELECT
             t.icao,
             MAX_BY(
@@ -83,7 +83,7 @@ MERGE INTO geo.airports AS t USING (
         FULL OUTER JOIN stored USING (icao)
     ),
     compared AS (
-        -- Whether the row gives the version that it meets the same values.
+        -- Whether the row has the values of the version that it meets, as `compare` sees them.
         SELECT
             *,
             STRUCT(
@@ -111,16 +111,17 @@ MERGE INTO geo.airports AS t USING (
                 WHEN _scd_gone THEN IF(_scd_stored._scd_to IS NULL, ARRAY('close'), ARRAY())
                 -- No version, or its last one ended before this extract.
                 WHEN _scd_stored IS NULL THEN ARRAY('open')
-                -- Unchanged: nothing happens, or the version that ended is open again, by a correction of its end.
+                -- Unchanged: nothing happens, or the version that ended at this very time is open again.
                 WHEN _scd_same THEN IF(_scd_stored._scd_to IS NULL, ARRAY(), ARRAY('correct'))
                 -- Its last version ended at this time, and differs.
                 WHEN _scd_stored._scd_to IS NOT NULL THEN ARRAY('open')
+                -- Changed: the open version ends, and a new one begins.
                 ELSE ARRAY('close', 'open')
             END AS _scd_actions
         FROM compared
     ),
     counted AS (
-        -- How many keys are deleted, on each of their rows: these share one partition, each other key has its own.
+        -- Keys deleted by this extract, counted on each row of theirs (all in the NULL partition); 0 on all other rows.
         SELECT *, COUNT_IF(_scd_gone) OVER (PARTITION BY CASE WHEN NOT _scd_gone THEN icao END) AS _scd_closing
         FROM decided
         WHERE SIZE(_scd_actions) > 0
@@ -149,7 +150,7 @@ MERGE INTO geo.airports AS t USING (
 ) AS s
     -- A key and a start identify a version; the rest lets Delta skip files.
     ON t.icao = s.icao AND t.valid_from = s.valid_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_taken_at)
--- A version that ends, or that is open again because its key is back: only its end is written.
+-- A version that ends, or that is open again because its key is back at once: only its end is written.
 WHEN MATCHED THEN UPDATE SET valid_to = s.valid_to, is_current = s.is_current
 WHEN NOT MATCHED THEN INSERT (
     icao, iata, name, city, subd, country, elevation, lat, lon, tz, lid, valid_from, valid_to, is_current

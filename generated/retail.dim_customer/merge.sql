@@ -1,11 +1,12 @@
 -- retail.dim_customer: A row per version of a customer with segment and address, for reports on orders
 -- Joins the histories of several tables: a version holds from one change of any of them to the next.
 -- Tables: retail.customer, retail.customer_address.
--- Stored versions: are removed if the source has no version with their start.
+-- Stored versions: are removed if the source (first table) has their key, and no such start.
 -- Rows that change nothing: equal neighbours are one version.
--- Deletes: a gap between two rows is a delete.
+-- Deletes: a gap after a row is a delete.
+-- Inferred members: are replaced by the versions of their key.
 -- Stops if: a row has the key of the unknown member, a version has no key, no start or no time between its start and
--- its end, two versions of a table are valid at a time and differ, or the session's settings change the result.
+-- its end, two versions of a table overlap and differ, or the session's settings change the result.
 -- Generated from specs/sales/dim_customer.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO retail.dim_customer AS t USING (
@@ -67,7 +68,7 @@ MERGE INTO retail.dim_customer AS t USING (
     ),
     source_rows AS (
         -- Each span with the version of each table that is valid in it, with the target's column names and types.
-        -- The next step drops rows that lack a needed table: an INNER JOIN here could drop a NULL key before its rule.
+        -- Rows that lack a needed table go in the next step: an INNER JOIN may drop NULL keys before they are checked.
         SELECT
             spans.customer_id,
             STRUCT(
@@ -104,7 +105,7 @@ MERGE INTO retail.dim_customer AS t USING (
         END
     ),
     versions AS (
-        -- A row that only continues the one before it begins no version. The row before the next version ends this one.
+        -- Each version that begins, with its end: that of the last row before the next version's first.
         SELECT
             customer_id, _scd_state, _scd_at,
             LEAD(_scd_before._scd_to, 1, _scd_last) OVER (PARTITION BY customer_id ORDER BY _scd_at) AS _scd_to

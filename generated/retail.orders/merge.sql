@@ -16,7 +16,7 @@ MERGE INTO retail.orders AS t USING (
             ) AS _scd_state
         FROM retail_landing.order_rows
     )
-    -- A row that breaks a rule stops the statement.
+    -- One row per key. A row that breaks a rule stops the statement.
     SELECT order_id, MIN(_scd_state) AS _scd_state
     FROM source_rows
     GROUP BY order_id

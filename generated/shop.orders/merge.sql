@@ -1,8 +1,8 @@
 -- shop.orders: Orders, moved here from the table of a dbt snapshot
 -- Replaces the history of each key in the source with that of the source; other keys stay as they are.
--- Stored versions: are removed if the source has no version with their start.
+-- Stored versions: are removed if the source (first table) has their key, and no such start.
 -- Rows that change nothing: equal neighbours are one version.
--- Deletes: a gap between two rows is a delete.
+-- Deletes: a gap after a row is a delete.
 -- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key and time differ, a row does not end
 -- after its start, two rows of one key overlap, or the session's settings change the result.
 -- Generated from specs/orders.yml. To change it, edit the spec and run `scdgen generate`.
@@ -10,7 +10,7 @@
 MERGE INTO shop.orders AS t USING (
     WITH source_rows AS (
         -- The source's rows, with the target's column names and types.
-        -- _scd_rest has the columns whose changes open no version.
+        -- _scd_rest has the columns with `track: false`.
         SELECT
             CAST(id AS INT) AS order_id,
             STRUCT(CAST(status AS STRING) AS status) AS _scd_state,
@@ -53,13 +53,13 @@ MERGE INTO shop.orders AS t USING (
         END
     ),
     neighbours AS (
-        -- Each row, with values of the rows next to it.
+        -- Each row, with the state and the end of the one before, and the start of the next.
         SELECT *, LAG(STRUCT(_scd_state, _scd_to)) OVER by_key AS _scd_before, LEAD(_scd_at) OVER by_key AS _scd_next
         FROM given
         WINDOW by_key AS (PARTITION BY order_id ORDER BY _scd_at)
     ),
     runs AS (
-        -- Numbers the versions: a row that only continues the one before it begins none.
+        -- Numbers the versions: a row that only continues the one before begins none. An overlap stops the statement.
         SELECT
             *,
             COUNT_IF(_scd_state IS DISTINCT FROM _scd_before._scd_state OR _scd_at IS DISTINCT FROM _scd_before._scd_to)
@@ -72,7 +72,7 @@ MERGE INTO shop.orders AS t USING (
         END
     ),
     versions AS (
-        -- A version begins with its first row, and ends with its last one.
+        -- A version begins with its first row and ends with its last. Action: D before a gap, else I after one, else U.
         SELECT
             order_id,
             MIN_BY(_scd_state, _scd_at) AS _scd_state,

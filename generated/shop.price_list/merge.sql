@@ -1,13 +1,13 @@
 -- shop.price_list: Price history, from a nightly list that also announces future prices
 -- Compares a full extract with the current versions: a new, returning or changed key opens a version.
--- Extracts: must be loaded in the order of their times.
+-- Extracts: must be loaded in the order of their times, which is not checked: an older one withdraws a newer version.
 -- Rows older than the open version of their key: stop the statement if they differ from it.
--- Versions that begin after the extract: are withdrawn if their key is missing or has another time.
+-- The open version, if it begins after the extract: is withdrawn if its key is missing or has another time.
 -- Rows that change nothing: open no version.
--- Missing keys: are deleted: their version ends.
--- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key differ, the extract is empty, an earlier
--- row arrives during the run, over 20 % of the keys would be deleted, a version to close is not older than the extract,
--- or the session's settings change the result.
+-- Missing keys: are deleted, so that their version ends.
+-- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key differ, the extract is empty, a row
+-- before the batch's first arrives during the run, over 20 % of the current keys would be deleted, a version would end
+-- at its start or before, or the session's settings change the result.
 -- Generated from specs/price_list.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
@@ -56,7 +56,7 @@ MERGE INTO shop.price_list AS t USING (
         WHERE NOT EXISTS (SELECT 1 FROM source_rows)
     ),
     stored AS (
-        -- The versions that an extract can affect, each with its end if the next is withdrawn: NULL if that follows.
+        -- The versions that an extract can affect. One that ends where the next begins counts as open (_scd_to NULL).
         SELECT
             t.product_id,
             STRUCT(
@@ -86,7 +86,7 @@ MERGE INTO shop.price_list AS t USING (
         FULL OUTER JOIN (SELECT * FROM newest WHERE _scd_nth = 1) USING (product_id)
     ),
     met AS (
-        -- The version that the row is compared with: the newest one, or the one before it if that is withdrawn.
+        -- _scd_stored: the version that the row meets, the newest not withdrawn one; _scd_prior: the one before that.
         SELECT
             *,
             COALESCE(_scd_given_at, _scd_taken_at) AS _scd_at,
@@ -106,7 +106,7 @@ MERGE INTO shop.price_list AS t USING (
                 -- Unchanged: nothing happens, or the version that ended is open again, by a correction of its end.
                 WHEN _scd_state IS NOT DISTINCT FROM _scd_stored._scd_state
                     THEN IF(_scd_stored._scd_to IS NOT NULL OR _scd_withdrawn IS NOT NULL, ARRAY('correct'), ARRAY())
-                -- Its last version ended at this time or later, and differs.
+                -- Its last version ended at this time or later, and differs: a new one begins where that ended.
                 WHEN _scd_stored._scd_to IS NOT NULL THEN ARRAY('open')
                 WHEN _scd_at < _scd_stored._scd_from
                     THEN RAISE_ERROR('[SCDGEN_LATE] shop.price_list: a late row: '
@@ -120,7 +120,7 @@ MERGE INTO shop.price_list AS t USING (
         FROM met
     ),
     counted AS (
-        -- How many keys are deleted, on each of their rows: these share one partition, each other key has its own.
+        -- Keys deleted by this extract, counted on each row of theirs (all in the NULL partition); 0 on all other rows.
         SELECT *, COUNT_IF(_scd_gone) OVER (PARTITION BY CASE WHEN NOT _scd_gone THEN product_id END) AS _scd_closing
         FROM decided
         WHERE SIZE(_scd_actions) > 0 OR _scd_withdrawn IS NOT NULL

@@ -1,11 +1,12 @@
 -- tpcdi.account: Accounts as their own actions and rows tell them
 -- Merges a batch of changes into the history of their keys; other keys stay as they are.
--- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
+-- Late changes: split or shorten the version that they fall into; one at the start of a version replaces its values.
 -- Rows that change nothing: open a version, too.
 -- Deletes: the source has none.
+-- Columns that a change does not give: keep the value before it, as it is then.
 -- Stops if: a key or time is NULL, a year is not in 1 to 9999, a row sets a column that the spec does not have, rows
--- tie for the greatest sequence of a key and time but differ, an earlier row arrives during the run, a time is not
--- before the open end, or the session's settings change the result.
+-- tie for the greatest sequence of a key and time but differ, a row before the batch's first arrives during the run, a
+-- time is not before the end of open versions, or the session's settings change the result.
 -- Generated from specs/tpcdi/account.yml, feed actions. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version whose stored end is before this time, so Delta can skip their files.
@@ -15,7 +16,7 @@ SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(day AS DATE)) FROM tpcdi_raw.acc
 MERGE INTO tpcdi.account AS t USING (
     WITH source_rows AS (
         -- The source's rows, with the target's column names and types.
-        -- _scd_rest has the columns whose changes open no version.
+        -- _scd_rest has the columns with `track: false`.
         SELECT
             CAST(account_id AS BIGINT) AS account_id,
             STRUCT(
@@ -37,7 +38,7 @@ MERGE INTO tpcdi.account AS t USING (
         FROM source_rows
     ),
     given AS (
-        -- What a row sets; two rows may not differ in that.
+        -- What a row sets; NULL for a column not in _scd_sets (no list: sets all). Ties may not differ in it.
         SELECT
             *,
             STRUCT(
@@ -99,7 +100,7 @@ MERGE INTO tpcdi.account AS t USING (
         END
     ),
     stored AS (
-        -- The versions that a change can affect. Delta skips files by _scd_batch_from, a constant.
+        -- The versions that a change can affect; _scd_to is exclusive. Delta skips files by _scd_batch_from.
         SELECT
             t.account_id, t.effective_date AS _scd_from,
             NULLIF(t.end_date, DATE '9999-12-31') AS _scd_to,
@@ -123,7 +124,7 @@ MERGE INTO tpcdi.account AS t USING (
         DISTRIBUTE BY account_id -- of the whole UNION: one shuffle serves every step
     ),
     states AS (
-        -- At one key and time a change takes precedence over what is stored.
+        -- One row per key and time: a change wins over what is stored. _scd_stored: the stored version with this start.
         SELECT
             account_id, _scd_at,
             MIN_BY(_scd_state, _scd_rank) AS _scd_state,
@@ -138,7 +139,7 @@ MERGE INTO tpcdi.account AS t USING (
         SELECT
             *,
             COUNT_IF(_scd_state IS NULL) OVER (PARTITION BY account_id ORDER BY _scd_at) AS _scd_life,
-            -- What a change gives, NULL for a column that it does not give.
+            -- What a change gives, NULL for a column that it does not give. Stored versions (no list) give all.
             STRUCT(
                 IF(
                     ARRAY_CONTAINS(_scd_sets, 'broker_id') IS NOT FALSE, STRUCT(_scd_state.broker_id), NULL
@@ -158,7 +159,7 @@ MERGE INTO tpcdi.account AS t USING (
         FROM states
     ),
     filled AS (
-        -- A column that a change does not set, or gives as NULL where that means "not given", has the value before it.
+        -- A column that a change does not give has the value before it.
         SELECT
             account_id, _scd_at, _scd_stored,
             CASE
@@ -179,11 +180,11 @@ MERGE INTO tpcdi.account AS t USING (
         WINDOW by_life AS (PARTITION BY account_id, _scd_life ORDER BY _scd_at)
     ),
     starts AS (
-        -- Each event that is not a delete opens a version.
+        -- Each event with a state opens a version.
         SELECT *, _scd_state IS NOT NULL AS _scd_opens FROM filled
     ),
     versions AS (
-        -- Each event, with the next start or delete of its key: the end, exclusive, of the version that it opens.
+        -- Each event, with the exclusive end of its version: the next event that opens one or has no state.
         SELECT *, LEAD(_scd_at) OVER by_key AS _scd_to
         FROM starts
         WINDOW by_key AS (PARTITION BY account_id ORDER BY _scd_at)

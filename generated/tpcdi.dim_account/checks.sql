@@ -1,4 +1,4 @@
--- tpcdi.dim_account: Accounts, with a version for each version of their customer
+-- tpcdi.dim_account: Accounts, with a version for each version of their customer and broker
 -- Integrity checks: a row for each check that the table breaks; no row means that all hold.
 -- Generated from specs/tpcdi/dim_account.yml. To change it, edit the spec and run `scdgen generate`.
 

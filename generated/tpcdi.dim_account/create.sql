@@ -1,4 +1,4 @@
--- tpcdi.dim_account: Accounts, with a version for each version of their customer
+-- tpcdi.dim_account: Accounts, with a version for each version of their customer and broker
 -- Creates the table if it does not exist.
 -- Generated from specs/tpcdi/dim_account.yml. To change it, edit the spec and run `scdgen generate`.
 
@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS tpcdi.dim_account (
 USING DELTA
 -- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
 PARTITIONED BY (is_current)
-COMMENT 'Accounts, with a version for each version of their customer'
+COMMENT 'Accounts, with a version for each version of their customer and broker'
 TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd2',

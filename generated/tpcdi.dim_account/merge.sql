@@ -1,14 +1,14 @@
--- tpcdi.dim_account: Accounts, with a version for each version of their customer
+-- tpcdi.dim_account: Accounts, with a version for each version of their customer and broker
 -- Joins the histories of several tables: a version holds from one change of any of them to the next.
 -- Tables: tpcdi.account, tpcdi.dim_customer, tpcdi.dim_broker.
--- Stored versions: are removed if the source has no version with their start.
+-- Stored versions: are removed if the source (first table) has their key, and no such start.
 -- Rows that change nothing: are versions of their own.
--- Deletes: a gap between two rows is a delete.
--- Stops if: a time is not before the open end, a version has no key, no start or no time between its start and its end,
--- two versions of a table are valid at a time, or the session's settings change the result.
+-- Deletes: a gap after a row is a delete.
+-- Stops if: a time is not before the end of open versions, a version has no key, no start or no time between its start
+-- and its end, two versions of a table overlap and are no copies, or the session's settings change the result.
 -- Generated from specs/tpcdi/dim_account.yml. To change it, edit the spec and run `scdgen generate`.
 
--- To run with another value, write it here. If the session sets `since` itself, leave out both.
+-- To run with another value, write it below. If the session declares `since` itself, leave out both statements.
 DECLARE OR REPLACE VARIABLE since DATE;
 SET VARIABLE since = CAST(NULL AS DATE);
 
@@ -107,13 +107,13 @@ MERGE INTO tpcdi.dim_account AS t USING (
         WHERE _scd_from >= session.since OR _scd_to >= session.since
     ),
     chosen AS (
-        -- The versions of account of these keys.
+        -- The versions of account of these keys, or of all if session.since is NULL.
         SELECT *
         FROM account AS p
         WHERE session.since IS NULL OR EXISTS (SELECT * FROM changed AS c WHERE p._scd_key_1 = c._scd_key_1)
     ),
     customer_times AS (
-        -- The versions of customer, and with NULLs each time without one: before, between and after them.
+        -- The versions of customer, and a row of NULLs for each period without one: before, between and after them.
         SELECT
             _scd_key_1,
             IF(_scd_part = 'version', sk_customer_id, NULL) AS sk_customer_id,
@@ -134,7 +134,7 @@ MERGE INTO tpcdi.dim_account AS t USING (
         END
     ),
     broker_times AS (
-        -- The versions of broker, and with NULLs each time without one: before, between and after them.
+        -- The versions of broker, and a row of NULLs for each period without one: before, between and after them.
         SELECT
             _scd_key_1,
             IF(_scd_part = 'version', sk_broker_id, NULL) AS sk_broker_id,
@@ -154,8 +154,8 @@ MERGE INTO tpcdi.dim_account AS t USING (
         END
     ),
     source_rows AS (
-        -- Each version with those of its parents, which split it, with the target's column names and types.
-        -- _scd_rest has the columns whose changes open no version.
+        -- Each version with its parents' versions that overlap it and split it. A NULL start or end is unbounded.
+        -- _scd_rest has the columns with `track: false`.
         SELECT
             account._scd_key_1 AS account_id,
             STRUCT(
@@ -204,13 +204,13 @@ MERGE INTO tpcdi.dim_account AS t USING (
         END
     ),
     neighbours AS (
-        -- Each row, with values of the rows next to it.
+        -- Each row, with the end of the one before.
         SELECT *, LAG(STRUCT(_scd_to)) OVER by_key AS _scd_before
         FROM given
         WINDOW by_key AS (PARTITION BY account_id ORDER BY _scd_at)
     ),
     versions AS (
-        -- Each row is a version.
+        -- Each row is a version. Two that overlap stop the statement.
         SELECT account_id, _scd_state, _scd_rest, _scd_at, _scd_to
         FROM neighbours
         WHERE CASE

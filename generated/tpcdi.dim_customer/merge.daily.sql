@@ -1,11 +1,11 @@
 -- tpcdi.dim_customer: Customers, by the actions of ten years and then by full rows of each day
 -- Merges a batch of changes into the history of their keys; other keys stay as they are.
--- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
+-- Late changes: split or shorten the version that they fall into; one at the start of a version replaces its values.
 -- Rows that change nothing: open a version, too.
 -- Deletes: the source has none.
 -- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows tie for the greatest sequence of a key and time but
--- differ, an earlier row arrives during the run, a time is not before the open end, or the session's settings change
--- the result.
+-- differ, a row before the batch's first arrives during the run, a time is not before the end of open versions, or the
+-- session's settings change the result.
 -- Generated from specs/tpcdi/dim_customer.yml, feed daily. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version whose stored end is before this time, so Delta can skip their files.
@@ -15,7 +15,7 @@ SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(day AS DATE)) FROM tpcdi_raw.cus
 MERGE INTO tpcdi.dim_customer AS t USING (
     WITH source_rows AS (
         -- The source's rows, with the target's column names and types.
-        -- _scd_rest has the columns whose changes open no version.
+        -- _scd_rest has the columns with `track: false`.
         SELECT
             CAST(customer_id AS BIGINT) AS customer_id,
             STRUCT(
@@ -86,7 +86,7 @@ MERGE INTO tpcdi.dim_customer AS t USING (
         END
     ),
     stored AS (
-        -- The versions that a change can affect. Delta skips files by _scd_batch_from, a constant.
+        -- The versions that a change can affect; _scd_to is exclusive. Delta skips files by _scd_batch_from.
         SELECT
             t.customer_id, t.effective_date AS _scd_from,
             NULLIF(t.end_date, DATE '9999-12-31') AS _scd_to,
@@ -115,7 +115,7 @@ MERGE INTO tpcdi.dim_customer AS t USING (
         DISTRIBUTE BY customer_id -- of the whole UNION: one shuffle serves every step
     ),
     states AS (
-        -- At one key and time a change takes precedence over what is stored.
+        -- One row per key and time: a change wins over what is stored. _scd_stored: the stored version with this start.
         SELECT
             customer_id, _scd_at,
             MIN_BY(_scd_state, _scd_rank) AS _scd_state,
@@ -125,11 +125,11 @@ MERGE INTO tpcdi.dim_customer AS t USING (
         GROUP BY customer_id, _scd_at
     ),
     starts AS (
-        -- Each event that is not a delete opens a version.
+        -- Each event with a state opens a version.
         SELECT *, _scd_state IS NOT NULL AS _scd_opens FROM states
     ),
     versions AS (
-        -- Each event, with the next start or delete of its key: the end, exclusive, of the version that it opens.
+        -- Each event, with the exclusive end of its version: the next event that opens one or has no state.
         SELECT *, LEAD(_scd_at) OVER by_key AS _scd_to
         FROM starts
         WINDOW by_key AS (PARTITION BY customer_id ORDER BY _scd_at)

@@ -1,14 +1,14 @@
 -- tpcdi.dim_security: Securities, with a version for each version of their company
 -- Joins the histories of several tables: a version holds from one change of any of them to the next.
 -- Tables: tpcdi.security, tpcdi.dim_company.
--- Stored versions: are removed if the source has no version with their start.
+-- Stored versions: are removed if the source (first table) has their key, and no such start.
 -- Rows that change nothing: are versions of their own.
--- Deletes: a gap between two rows is a delete.
--- Stops if: a time is not before the open end, a version has no key, no start or no time between its start and its end,
--- two versions of a table are valid at a time, or the session's settings change the result.
+-- Deletes: a gap after a row is a delete.
+-- Stops if: a time is not before the end of open versions, a version has no key, no start or no time between its start
+-- and its end, two versions of a table overlap and are no copies, or the session's settings change the result.
 -- Generated from specs/tpcdi/dim_security.yml. To change it, edit the spec and run `scdgen generate`.
 
--- To run with another value, write it here. If the session sets `since` itself, leave out both.
+-- To run with another value, write it below. If the session declares `since` itself, leave out both statements.
 DECLARE OR REPLACE VARIABLE since DATE;
 SET VARIABLE since = CAST(NULL AS DATE);
 
@@ -79,13 +79,13 @@ MERGE INTO tpcdi.dim_security AS t USING (
         WHERE _scd_from >= session.since OR _scd_to >= session.since
     ),
     chosen AS (
-        -- The versions of security of these keys.
+        -- The versions of security of these keys, or of all if session.since is NULL.
         SELECT *
         FROM security AS p
         WHERE session.since IS NULL OR EXISTS (SELECT * FROM changed AS c WHERE p._scd_key_1 = c._scd_key_1)
     ),
     company_times AS (
-        -- The versions of company, and with NULLs each time without one: before, between and after them.
+        -- The versions of company, and a row of NULLs for each period without one: before, between and after them.
         SELECT
             _scd_key_1,
             IF(_scd_part = 'version', sk_company_id, NULL) AS sk_company_id,
@@ -106,8 +106,8 @@ MERGE INTO tpcdi.dim_security AS t USING (
         END
     ),
     source_rows AS (
-        -- Each version with those of its parents, which split it, with the target's column names and types.
-        -- _scd_rest has the columns whose changes open no version.
+        -- Each version with its parents' versions that overlap it and split it. A NULL start or end is unbounded.
+        -- _scd_rest has the columns with `track: false`.
         SELECT
             security._scd_key_1 AS symbol,
             STRUCT(
@@ -153,13 +153,13 @@ MERGE INTO tpcdi.dim_security AS t USING (
         END
     ),
     neighbours AS (
-        -- Each row, with values of the rows next to it.
+        -- Each row, with the end of the one before.
         SELECT *, LAG(STRUCT(_scd_to)) OVER by_key AS _scd_before
         FROM given
         WINDOW by_key AS (PARTITION BY symbol ORDER BY _scd_at)
     ),
     versions AS (
-        -- Each row is a version.
+        -- Each row is a version. Two that overlap stop the statement.
         SELECT symbol, _scd_state, _scd_rest, _scd_at, _scd_to
         FROM neighbours
         WHERE CASE

@@ -6,6 +6,7 @@
 
 MERGE INTO tpcdi.financial AS t USING (
     WITH source_query AS (
+        -- The query of the spec.
         SELECT f.*, c.sk_company_id
         FROM tpcdi_raw.finwire_fin AS f
         LEFT JOIN tpcdi.dim_company AS n
@@ -38,7 +39,7 @@ MERGE INTO tpcdi.financial AS t USING (
         FROM source_query
     ),
     changes AS (
-        -- A row that breaks a rule stops the statement.
+        -- One row per key, time or sequence; _scd_differs: they differ. A row that breaks a rule stops the statement.
         SELECT
             sk_company_id, fi_year, fi_qtr, _scd_sequence_1,
             MIN(_scd_state) AS _scd_state,

@@ -14,7 +14,7 @@ SET VARIABLE _scd_partitions_1 = (
 MERGE INTO web.first_dates AS t USING (
     WITH source_rows AS (
         -- The source's rows, with the target's column names and types.
-        -- A partition reads an empty text back as NULL, so that it is NULL here, too.
+        -- An empty text of a partition column is NULL here, as a partition stores it.
         SELECT
             CAST(visitorCookieId AS STRING) AS visitor_cookie_id,
             STRUCT(
@@ -24,7 +24,7 @@ MERGE INTO web.first_dates AS t USING (
             ) AS _scd_state
         FROM web.page_views
     )
-    -- A row that breaks a rule stops the statement.
+    -- One row per key. A row that breaks a rule stops the statement.
     SELECT
         visitor_cookie_id,
         STRUCT(

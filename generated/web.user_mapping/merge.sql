@@ -1,11 +1,11 @@
 -- web.user_mapping: Which user a visitor's cookie belonged to, and when
 -- Merges a batch of changes into the history of their keys; other keys stay as they are.
--- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
+-- Late changes: split or shorten the version that they fall into; one at the start of a version replaces its values.
 -- Rows that change nothing: open no version.
 -- Deletes: the source has none.
 -- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows tie for the greatest sequence of a key and time but
--- differ, an earlier row or a row of another partition arrives during the run, or the session's settings change the
--- result.
+-- differ, a row before the batch's first or a row of another partition arrives during the run, or the session's
+-- settings change the result.
 -- Generated from specs/visitor/user_mapping.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version whose stored end is before this time, so Delta can skip their files.
@@ -24,7 +24,7 @@ SET VARIABLE (_scd_batch_from, _scd_partitions_1) = (
 MERGE INTO web.user_mapping AS t USING (
     WITH source_rows AS (
         -- The source's rows, with the target's column names and types.
-        -- A partition reads an empty text back as NULL, so that it is NULL here, too.
+        -- An empty text of a partition column is NULL here, as a partition stores it.
         SELECT
             CAST(visitorCookieId AS STRING) AS visitor_cookie_id,
             STRUCT(
@@ -69,7 +69,7 @@ MERGE INTO web.user_mapping AS t USING (
         END
     ),
     stored AS (
-        -- The versions that a change can affect. Delta skips files by _scd_batch_from, a constant.
+        -- The versions that a change can affect; _scd_to is exclusive. Delta skips files by _scd_batch_from.
         SELECT
             t.visitor_cookie_id, t.valid_start_date AS _scd_from,
             t.valid_end_date + INTERVAL '1' MICROSECOND AS _scd_to,
@@ -95,19 +95,19 @@ MERGE INTO web.user_mapping AS t USING (
         DISTRIBUTE BY visitor_cookie_id -- of the whole UNION: one shuffle serves every step
     ),
     states AS (
-        -- At one key and time a change takes precedence over what is stored.
+        -- One row per key and time: a change wins over what is stored. _scd_stored: the stored version with this start.
         SELECT visitor_cookie_id, _scd_at, MIN_BY(_scd_state, _scd_rank) AS _scd_state, MAX(_scd_stored) AS _scd_stored
         FROM events
         GROUP BY visitor_cookie_id, _scd_at
     ),
     starts AS (
-        -- An event opens a version unless it is a delete or repeats the state before it.
+        -- An event opens a version unless it has no state or repeats the state before it.
         SELECT *, _scd_state IS NOT NULL AND _scd_state IS DISTINCT FROM LAG(_scd_state) OVER by_key AS _scd_opens
         FROM states
         WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
     ),
     versions AS (
-        -- Each event, with the next start or delete of its key: the end, exclusive, of the version that it opens.
+        -- Each event, with the exclusive end of its version: the next event that opens one or has no state.
         SELECT *, LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_at, NULL)) IGNORE NULLS OVER by_key AS _scd_to
         FROM starts
         WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)

@@ -1,16 +1,17 @@
 -- web.visitor_lookup_direct: Every visitor's cookie with its users, from its first view on, in one MERGE
 -- Merges a batch of changes into the history of their keys; other keys stay as they are.
--- Late changes: split, shorten or extend the versions around them; one at the start of a version replaces its values.
+-- Late changes: split or shorten the version that they fall into; one at the start of a version replaces its values.
 -- Rows that change nothing: open no version.
 -- Deletes: the source has none.
--- Open versions that stay open: get the time of the run as their end.
+-- Columns that a change does not give: have the value stored with its start, before or after it.
+-- Open versions: have the time of the run as their end.
 -- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows tie for the greatest sequence of a key and time but
 -- differ, a row of another partition arrives during the run, or the session's settings change the result.
 -- The same rows again: change nothing but the time of the run.
 -- Generated from specs/visitor/visitor_lookup_direct.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The time of this run, written as the end of the open versions.
--- To run with another value, write it here. If the session sets `last_run` itself, leave out both.
+-- To run with another value, write it below. If the session declares `last_run` itself, leave out both statements.
 DECLARE OR REPLACE VARIABLE last_run TIMESTAMP;
 SET VARIABLE last_run = current_timestamp();
 
@@ -23,7 +24,7 @@ SET VARIABLE _scd_partitions_1 = (
 MERGE INTO web.visitor_lookup_direct AS t USING (
     WITH source_rows AS (
         -- The source's rows, with the target's column names and types.
-        -- A partition reads an empty text back as NULL, so that it is NULL here, too.
+        -- An empty text of a partition column is NULL here, as a partition stores it.
         SELECT
             CAST(visitorCookieId AS STRING) AS visitor_cookie_id,
             STRUCT(
@@ -89,7 +90,7 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
         DISTRIBUTE BY visitor_cookie_id -- of the whole UNION: one shuffle serves every step
     ),
     states AS (
-        -- At one key and time a change takes precedence over what is stored.
+        -- One row per key and time: a change wins over what is stored. _scd_stored: the stored version with this start.
         SELECT visitor_cookie_id, _scd_at, MIN_BY(_scd_state, _scd_rank) AS _scd_state, MAX(_scd_stored) AS _scd_stored
         FROM events
         GROUP BY visitor_cookie_id, _scd_at
@@ -99,7 +100,7 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
         SELECT
             *,
             COUNT_IF(_scd_state IS NULL) OVER (PARTITION BY visitor_cookie_id ORDER BY _scd_at) AS _scd_life,
-            -- What a change gives, NULL for a column that it does not give.
+            -- What a change gives, or else the stored version with this start has; NULL if neither gives the column.
             STRUCT(
                 CASE
                     WHEN _scd_state IS NOT NULL THEN COALESCE(_scd_state.user_id, _scd_stored._scd_state.user_id)
@@ -108,8 +109,7 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
         FROM states
     ),
     filled AS (
-        -- A column that a change does not set, or gives as NULL where that means "not given", has the value before it.
-        -- For `fill` that is the stored one of the same time, or the one before it, or the first one after it.
+        -- A column that a change does not give has the value before it, or (`nulls: fill`) else the first one after it.
         SELECT
             visitor_cookie_id, _scd_at, _scd_stored,
             CASE
@@ -132,13 +132,13 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
             )
     ),
     starts AS (
-        -- An event opens a version unless it is a delete or repeats the state before it.
+        -- An event opens a version unless it has no state or repeats the state before it.
         SELECT *, _scd_state IS NOT NULL AND _scd_state IS DISTINCT FROM LAG(_scd_state) OVER by_key AS _scd_opens
         FROM filled
         WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
     ),
     versions AS (
-        -- Each event, with the next start or delete of its key: the end, exclusive, of the version that it opens.
+        -- Each event, with the exclusive end of its version: the next event that opens one or has no state.
         SELECT *, LEAD(IF(_scd_opens OR _scd_state IS NULL, _scd_at, NULL)) IGNORE NULLS OVER by_key AS _scd_to
         FROM starts
         WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
@@ -168,6 +168,6 @@ WHEN NOT MATCHED THEN INSERT (
 ) VALUES (
     s.visitor_cookie_id, s.user_id, s.start_day, s.vcid_first_two, s.valid_start_date, s.valid_end_date, s.is_current
 )
--- An open version that the batch does not touch: its end is the time of this run.
+-- An open version that the batch leaves as it is: its end is the time of this run.
 WHEN NOT MATCHED BY SOURCE AND t.is_current AND t.valid_end_date <> session.last_run THEN UPDATE SET
     valid_end_date = session.last_run;

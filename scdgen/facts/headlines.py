@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from scdgen.facts.base import YEAR, headline
 from scdgen.facts.row_rules import Guards, Rows
 
-_APPLY = "split, shorten or extend the versions around them; one at the start of a version replaces its values"
+_APPLY = "split or shorten the version that they fall into; one at the start of a version replaces its values"
 LATE = {
     "apply": _APPLY,
     "sequence": f"{_APPLY} if its sequence is greater",
@@ -26,12 +26,12 @@ DELETES = {
     "changes": {"mark": "are versions, too", "close": "end the version of their key", "none": "the source has none"},
     "snapshot": {
         "mark": "are marked as deleted by a version",
-        "close": "are deleted: their version ends",
+        "close": "are deleted, so that their version ends",
         "none": "stay as they are",
     },
     "versions": {
-        "mark": "a gap between two rows is a delete, and a delete is a version, too",
-        "close": "a gap between two rows is a delete",
+        "mark": "a gap after a row is a delete, and a delete is a version, too",
+        "close": "a gap after a row is a delete",
         "none": "a gap is none: a version lasts until the next one of its key",
     },
 }
@@ -43,7 +43,15 @@ CONFLICTS = {
     "newest": ("rows of one key", "rows tie as the newest of a key but"),
     "oldest": ("rows of one key", "rows tie as the oldest of a key but"),
 }
-BY_RUN = "get the time of the run as their end"
+# Without and with ``nulls: fill``.
+GIVEN = ("keep the value before it, as it is then", "have the value stored with its start, before or after it")
+INFERRED = {
+    "changes": "are completed by their first row",
+    "deletes": "are completed by their first row; a delete before that is left out",
+    "snapshot": "are completed by their first row; a missing one stays",
+    "versions": "are replaced by the versions of their key",
+}
+BY_RUN = "have the time of the run as their end"
 RECORDED = "are none: a row that changes is ended at the time of the run, and what it becomes is inserted"
 _RULES = {
     YEAR: "a year is not in 1 to 9999",
@@ -64,9 +72,8 @@ def stops(rows: Rows, conflict: str, others: Iterable[str] = ()) -> Iterator[str
         found += [f"{conflict} differ"] if conflict else []
         found += ["the extract is empty"] if rows.empty else []
     if rows.known:
-        which = ["an earlier row"] * rows.from_time + ["a row of another partition"] * (
-            len(rows.known) > rows.from_time
-        )
+        others_known = len(rows.known) > rows.from_time
+        which = ["a row before the batch's first"] * rows.from_time + ["a row of another partition"] * others_known
         found.append(f"{' or '.join(which)} arrives during the run")
     *first, last = (*found, *others, "the session's settings change the result")
     yield headline("Stops if", f"{', '.join(first)}{', or ' if first else ''}{last}")
@@ -75,4 +82,4 @@ def stops(rows: Rows, conflict: str, others: Iterable[str] = ()) -> Iterator[str
 def too_many(guards: Guards) -> list[str]:
     """Return the limit of the keys that an extract deletes, if it has one."""
     limit = guards.max_deleted
-    return [] if limit is None else [f"over {100 * limit:.6g} % of the keys would be deleted"]
+    return [] if limit is None else [f"over {100 * limit:.6g} % of the current keys would be deleted"]

@@ -375,7 +375,7 @@ def _describe_century(column: Seen, read: str) -> str:
 def begin_draft(sample: Sample, target: str | None, pattern: str) -> tuple[Draft, str]:
     """Begin a draft with its target and source; return it with the name of what a row describes."""
     kind = "table" if sample.format is None else "from"
-    draft = Draft(header=[f"Drafted by scdgen init --{kind} {sample.origin}; check each comment with Guessed."])
+    draft = Draft(header=[f"Drafted by scdgen init --{kind} {sample.origin}; check each comment that says Guessed."])
     draft.left_out, draft.left_title = list(sample.left_out), "Left out:"
     parts = sql.split_name(sample.origin) if sample.format is None else ("default", Path(sample.origin).stem)
     entity = re.sub(r"\W+", "_", parts[-1])

@@ -52,7 +52,7 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
         """Return the steps after those of the source, in order; each has a file of its name."""
         optional = (
             ("ranked", bool(self.rows.sequence)),
-            ("given", self.compares_given),
+            ("given", self.compared == ("_scd_given",)),
             ("changes", True),
             ("reached", self.source.reached is not None),
             ("stored", True),
@@ -103,13 +103,9 @@ class Scd2Changes(VersionSteps, template="scd2/changes/steps.sql.j2"):
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """Return what two unordered rows may not differ in, by the state."""
-        return ("_scd_given",) if self.compares_given else tuple(self.state.comparable())
-
-    @property
-    def compares_given(self) -> bool:
-        """Whether only what rows set is compared."""
-        return self.source.is_partial and self.conflict is not None and bool(self.values)
+        """Return what two unordered rows may not differ in, by the state; of partial rows only what they set."""
+        is_given = self.source.is_partial and self.conflict and self.values
+        return ("_scd_given",) if is_given else tuple(self.state.comparable())
 
     @property
     def order(self) -> str:

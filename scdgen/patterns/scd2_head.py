@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scdgen.facts import headlines as texts
 from scdgen.facts.base import headline
-from scdgen.facts.headlines import BY_RUN, CONFLICTS, DELETES, LATE, RECORDED, UNCHANGED, stops, too_many
 from scdgen.model.spec import Spec
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
@@ -27,26 +27,29 @@ def summary(steps: Steps) -> str:
 
 def headlines(spec: Spec, steps: Steps, recorded: bool) -> Iterator[str]:
     """Yield the lines of a head."""
-    feed = spec.source.feed
+    feed, changes = spec.source.feed, steps if isinstance(steps, Scd2Changes) else None
     if steps.rows.join:
         yield headline("Tables", ", ".join(table.table for table in steps.rows.join.tables))
     yield from _times(steps)
-    yield headline("Rows that change nothing", UNCHANGED[feed]["keep" if steps.keeps else "skip"])
-    closes = steps.source.flags_deletes if isinstance(steps, Scd2Changes) else steps.closes_missing
+    yield headline("Rows that change nothing", texts.UNCHANGED[feed]["keep" if steps.keeps else "skip"])
+    closes = changes.source.flags_deletes if changes else steps.closes_missing
     what = "Missing keys" if feed == "snapshot" else "Deletes"
-    yield headline(what, DELETES[feed]["mark" if closes and steps.marks else "close" if closes else "none"])
-    if steps.inferred and feed != "versions":
-        never = "; a missing one stays" if feed == "snapshot" else ""
-        yield headline("Inferred members", f"are completed by their first row{never}")
+    yield headline(what, texts.DELETES[feed]["mark" if closes and steps.marks else "close" if closes else "none"])
+    if changes and changes.has_lives:
+        yield headline("Columns that a change does not give", texts.GIVEN[steps.source.fills])
+    if changes and changes.untracked:
+        yield headline("Untracked columns", "open no version; a row sets them in the version that it falls into")
+    if steps.inferred:
+        yield headline("Inferred members", texts.INFERRED["deletes" if changes and changes.ignores_deletes else feed])
     if steps.history.times.by_run:
-        yield headline("Open versions that stay open", BY_RUN)
+        yield headline("Open versions", texts.BY_RUN)
     if spec.conflicts == "any" and feed != "versions":
-        first = "a delete, or else " if isinstance(steps, Scd2Changes) and steps.source.flags_deletes else ""
+        first = "a delete, or else " if changes and changes.source.flags_deletes else ""
         yield headline("Conflicts", f"of rows that contradict each other {first}the one with the least values counts")
     if recorded:
-        yield headline("Overwritten values", RECORDED)
-    tie = CONFLICTS[feed][bool(steps.rows.sequence)] if steps.conflict else ""
-    yield from stops(steps.rows, tie, _stops(steps, recorded))
+        yield headline("Overwritten values", texts.RECORDED)
+    tie = texts.CONFLICTS[feed][bool(steps.rows.sequence)] if steps.conflict else ""
+    yield from texts.stops(steps.rows, tie, _stops(steps, recorded))
     if again := _again(steps):
         yield headline("The same rows again", again)
 
@@ -54,29 +57,30 @@ def headlines(spec: Spec, steps: Steps, recorded: bool) -> Iterator[str]:
 def _times(steps: Steps) -> Iterator[str]:
     if isinstance(steps, Scd2Changes):
         late = "sequence" if steps.late == "apply" and steps.sequence else steps.late
-        yield headline("Late changes", LATE[late])
+        yield headline("Late changes", texts.LATE[late])
     elif isinstance(steps, Scd2Versions):
-        yield headline("Stored versions", "are removed if the source has no version with their start")
+        yield headline("Stored versions", "are removed if the source (first table) has their key, and no such start")
     else:
-        yield headline("Extracts", "must be loaded in the order of their times")
+        unchecked = ", which is not checked: an older one withdraws a newer version" if steps.source.has_time else ""
+        yield headline("Extracts", f"must be loaded in the order of their times{unchecked}")
         if steps.source.has_time:
             late = "are left out" if steps.late == "ignore" else "stop the statement if they differ from it"
             yield headline("Rows older than the open version of their key", late)
             gone = "is missing or has another time" if steps.closes_missing else "has another time"
-            yield headline("Versions that begin after the extract", f"are withdrawn if their key {gone}")
+            yield headline("The open version, if it begins after the extract", f"is withdrawn if its key {gone}")
 
 
 def _stops(steps: Steps, recorded: bool) -> Iterator[str]:
     if steps.history.times.open_end is not None:
-        yield "a time is not before the open end"
+        yield "a time is not before the end of open versions"
     if isinstance(steps, Scd2Snapshot):
-        yield from too_many(steps.guards)
+        yield from texts.too_many(steps.guards)
         if not steps.source.has_time:
-            yield "a version is newer than the extract"
-        yield "a version to close is not older than the extract"
+            yield "a version starts or ends after the extract"
+        yield "a version would end at its start or before"
     elif isinstance(steps, Scd2Versions) and steps.rows.join:
         yield "a version has no key, no start or no time between its start and its end"
-        yield f"two versions of a table are valid at a time{'' if steps.overlap else ' and differ'}"
+        yield f"two versions of a table overlap {'and are no copies' if steps.overlap else 'and differ'}"
     elif isinstance(steps, Scd2Versions):
         gap = steps.history.times.history.gap
         yield f"a row {'ends before its start' if gap else 'does not end after its start'}"
@@ -94,14 +98,8 @@ def _again(steps: Steps) -> str:
         return f"{nothing}, or stop because they are late by then"
     unless = (
         ("a late row sets its untracked columns again", bool(steps.untracked)),
-        (
-            "a row at the time of a version that was removed as redundant counts again",
-            bool(steps.sequence) and not steps.keeps,
-        ),
-        (
-            "a delete from before the change that completed an inferred member ends it",
-            bool(steps.inferred) and steps.source.flags_deletes,
-        ),
+        ("a row at the time of a removed redundant version counts again", bool(steps.sequence) and not steps.keeps),
+        ("a delete before a member's first row leaves a gap", bool(steps.inferred) and steps.source.flags_deletes),
     )
     found = [text for text, holds in unless if holds]
     return f"{nothing}, except that {' and '.join(found)}" if found else plain

@@ -38,7 +38,7 @@ def test_draft_from_csv_changes(spark: Any, here: Called) -> None:
     text = Path("c.yml").read_text()
     assert (
         text
-        == """# Drafted by scdgen init --from customers.csv; check each comment with Guessed.
+        == """# Drafted by scdgen init --from customers.csv; check each comment that says Guessed.
 
 target: init_csv.customer
 pattern: scd2

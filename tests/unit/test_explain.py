@@ -157,7 +157,7 @@ def test_steps_of_example_specs(path: Path) -> None:
 def test_variable_has_the_comment_of_its_declaration() -> None:
     script = cut(render(load_spec("specs/visitor/visitor_lookup.yml")).merge)
     found = {step.name: step.comment for step in script.steps()}
-    assert found["SET VARIABLE since"].startswith("To run with another value, write it here.")
+    assert found["SET VARIABLE since"].startswith("To run with another value, write it below.")
     assert found["SET VARIABLE last_run"].startswith("The time of this run")
     assert found["SET VARIABLE _scd_partitions_1"].startswith("The partitions of the batch's keys")
     script = cut(render(load_spec("specs/visitor/user_mapping.yml")).merge)

@@ -60,7 +60,7 @@ def test_params() -> None:
     """A param with a default gets a name that no column hides; one without stays a variable of the session."""
     script = render_script(cut(render(load_spec_text(SPEC)).merge))
     assert "\nBEGIN\nDECLARE _scd_param_since INT;\nDECLARE _scd_batch_from TIMESTAMP;\n\n" in script
-    assert "leave out both.\nSET _scd_param_since = CAST(1 AS INT);\n\n" in script
+    assert "leave out both statements.\nSET _scd_param_since = CAST(1 AS INT);\n\n" in script
     assert "since >= _scd_param_since AND name <> 'session.since' AND x < session.to_set" in script
     assert "-- Set before this runs: DECLARE OR REPLACE VARIABLE to_set INT DEFAULT ...;" in script
 
