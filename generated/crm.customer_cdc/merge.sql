@@ -43,7 +43,7 @@ MERGE INTO crm.customer_cdc AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_cdc: needs ANSI mode and TIMESTAMP_LTZ')
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_cdc: run SET TIME ZONE \'UTC\' first')
-            WHEN COUNT(*) = 0 THEN FALSE -- never: an aggregate keeps Spark from checking rows that the source drops
+            WHEN COUNT(*) = 0 THEN FALSE -- never: without an aggregate, Spark may test rules before source filters
             WHEN company IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: company is NULL')
             WHEN customer_no IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: customer_no is NULL')
             WHEN YEAR(_scd_at) NOT BETWEEN 1 AND 9999
@@ -63,7 +63,7 @@ MERGE INTO crm.customer_cdc AS t USING (
     ),
     events AS (
         -- The state of a key from a time on, NULL for none: a change (rank 1), or a start (2) or end (3) of a version.
-        -- _scd_class: 1 where the sequences of one time are compared, 2 for a version without one, 3 for an end.
+        -- _scd_class, the least wins: 1 a change or a version with a sequence (greatest wins), 2 one without, 3 an end.
         SELECT
             company, customer_no, _scd_at, _scd_state, _scd_sequence, NULL AS _scd_stored, 1 AS _scd_rank,
             1 AS _scd_class, _scd_differs

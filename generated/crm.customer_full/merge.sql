@@ -3,9 +3,9 @@
 -- Extracts: must be loaded in the order of their times.
 -- Rows that change nothing: open no version.
 -- Missing keys: are deleted, so that their version ends.
--- Stops if: a key is NULL, rows of one key differ, the extract is empty, a time is not before the end of open versions,
--- a version starts or ends after the extract, a version would end at its start or before, or the session's settings
--- change the result.
+-- Stops if: a key is NULL, rows of one key differ, the extract is empty, a time is not before TIMESTAMP '9999-12-31
+-- 23:59:59.999 UTC', the end of open versions, a version starts or ends after the extract, or this has no time, a
+-- version would end at its start or before, or the session's settings change the result.
 -- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 

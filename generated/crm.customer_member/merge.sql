@@ -95,7 +95,7 @@ MERGE INTO crm.customer_member AS t USING (
         FROM states
     ),
     completed AS (
-        -- That change completes the member. If that starts earlier, it is two rows: at that start, and at its own time.
+        -- It completes the member: one row at the earlier of both starts, and one at its own time if that is later.
         -- _scd_replaces is the start of the member's version, in the row that replaces it.
         -- A delete before it has nothing to delete.
         SELECT

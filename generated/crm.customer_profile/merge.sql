@@ -1,7 +1,7 @@
 -- crm.customer_profile: Customers with their address and their segment, from the histories of both
 -- Joins the histories of several tables: a version holds from one change of any of them to the next.
 -- Tables: crm.customer, crm.customer_segment.
--- Stored versions: are removed if the source (first table) has their key, and no such start.
+-- Stored versions: are removed if the first table has their key, and no such start.
 -- Rows that change nothing: equal neighbours are one version.
 -- Deletes: a gap after a row is a delete.
 -- Stops if: a version has no key, no start or no time between its start and its end, two versions of a table overlap
@@ -44,7 +44,7 @@ MERGE INTO crm.customer_profile AS t USING (
         WHERE _scd_from >= session.since OR _scd_to >= session.since
     ),
     boundaries AS (
-        -- Each start and each end of a version.
+        -- Each start and each end of a version of these keys, or of all if session.since is NULL.
         -- A version that breaks a rule stops the statement, as does a session that would read values differently.
         SELECT id, _scd_at
         FROM (
@@ -81,7 +81,7 @@ MERGE INTO crm.customer_profile AS t USING (
     ),
     source_rows AS (
         -- Each span with the version of each table that is valid in it, with the target's column names and types.
-        -- Rows that lack a needed table go in the next step: an INNER JOIN may drop NULL keys before they are checked.
+        -- Rows that lack a needed table are dropped in the next step; an INNER JOIN may drop NULL keys unchecked.
         SELECT
             spans.id,
             STRUCT(
@@ -115,7 +115,7 @@ MERGE INTO crm.customer_profile AS t USING (
         END
     ),
     versions AS (
-        -- Each version that begins, with its end: that of the last row before the next version's first.
+        -- The first row of each version (new state, or after a gap), with the end of the version's last row.
         SELECT
             id, _scd_state, _scd_at,
             LEAD(_scd_before._scd_to, 1, _scd_last) OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_to

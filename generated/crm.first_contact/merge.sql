@@ -19,7 +19,7 @@ MERGE INTO crm.first_contact AS t USING (
         FROM crm.contacts
     ),
     changes AS (
-        -- One row per key, time or sequence; _scd_differs: they differ. A row that breaks a rule stops the statement.
+        -- One row per key, and per place in its order; _scd_differs: its rows differ. A broken rule stops the run.
         SELECT
             customer_id, _scd_at, _scd_sequence_1,
             MIN(_scd_state) AS _scd_state,
@@ -31,7 +31,7 @@ MERGE INTO crm.first_contact AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.first_contact: needs ANSI mode and TIMESTAMP_LTZ')
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.first_contact: run SET TIME ZONE \'UTC\' first')
-            WHEN COUNT(*) = 0 THEN FALSE -- never: an aggregate keeps Spark from checking rows that the source drops
+            WHEN COUNT(*) = 0 THEN FALSE -- never: without an aggregate, Spark may test rules before source filters
             WHEN customer_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.first_contact: customer_id is NULL')
             WHEN YEAR(_scd_at) NOT BETWEEN 1 AND 9999
                 THEN RAISE_ERROR('[SCDGEN_YEAR] crm.first_contact: year not in 1-9999')

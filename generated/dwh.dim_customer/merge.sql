@@ -5,8 +5,8 @@
 -- Deletes: the source has none.
 -- Untracked columns: open no version; a row sets them in the version that it falls into.
 -- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows tie for the greatest sequence of a key and time but
--- differ, a row before the batch's first or a row of another partition arrives during the run, a time is not before the
--- end of open versions, or the session's settings change the result.
+-- differ, a row before the batch's first or a row of another partition arrives during the run, a time is not before
+-- DATE '9999-12-31', the end of open versions, or the session's settings change the result.
 -- The same rows again: change nothing, except that a late row sets its untracked columns again.
 -- Generated from specs/dim_design.yml. To change it, edit the spec and run `scdgen generate`.
 

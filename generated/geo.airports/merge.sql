@@ -4,8 +4,8 @@
 -- Rows that change nothing: open no version.
 -- Missing keys: are deleted, so that their version ends.
 -- Stops if: a key is NULL, rows of one key differ, the extract is empty, over 20 % of the current keys would be
--- deleted, a version starts or ends after the extract, a version would end at its start or before, or the session's
--- settings change the result.
+-- deleted, a version starts or ends after the extract, or this has no time, a version would end at its start or before,
+-- or the session's settings change the result.
 -- Generated from specs/airports.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
@@ -121,7 +121,7 @@ MERGE INTO geo.airports AS t USING (
         FROM compared
     ),
     counted AS (
-        -- Keys deleted by this extract, counted on each row of theirs (all in the NULL partition); 0 on all other rows.
+        -- Keys with something to do. _scd_closing: the number of deleted keys, on each of these; 0 on the other rows.
         SELECT *, COUNT_IF(_scd_gone) OVER (PARTITION BY CASE WHEN NOT _scd_gone THEN icao END) AS _scd_closing
         FROM decided
         WHERE SIZE(_scd_actions) > 0

@@ -1,7 +1,7 @@
 -- retail.dim_customer: A row per version of a customer with segment and address, for reports on orders
 -- Joins the histories of several tables: a version holds from one change of any of them to the next.
 -- Tables: retail.customer, retail.customer_address.
--- Stored versions: are removed if the source (first table) has their key, and no such start.
+-- Stored versions: are removed if the first table has their key, and no such start.
 -- Rows that change nothing: equal neighbours are one version.
 -- Deletes: a gap after a row is a delete.
 -- Inferred members: are replaced by the versions of their key.
@@ -68,7 +68,7 @@ MERGE INTO retail.dim_customer AS t USING (
     ),
     source_rows AS (
         -- Each span with the version of each table that is valid in it, with the target's column names and types.
-        -- Rows that lack a needed table go in the next step: an INNER JOIN may drop NULL keys before they are checked.
+        -- Rows that lack a needed table are dropped in the next step; an INNER JOIN may drop NULL keys unchecked.
         SELECT
             spans.customer_id,
             STRUCT(
@@ -105,7 +105,7 @@ MERGE INTO retail.dim_customer AS t USING (
         END
     ),
     versions AS (
-        -- Each version that begins, with its end: that of the last row before the next version's first.
+        -- The first row of each version (new state, or after a gap), with the end of the version's last row.
         SELECT
             customer_id, _scd_state, _scd_at,
             LEAD(_scd_before._scd_to, 1, _scd_last) OVER (PARTITION BY customer_id ORDER BY _scd_at) AS _scd_to

@@ -1,6 +1,6 @@
 -- shop.orders: Orders, moved here from the table of a dbt snapshot
 -- Replaces the history of each key in the source with that of the source; other keys stay as they are.
--- Stored versions: are removed if the source (first table) has their key, and no such start.
+-- Stored versions: are removed if the source has their key, and no such start.
 -- Rows that change nothing: equal neighbours are one version.
 -- Deletes: a gap after a row is a delete.
 -- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key and time differ, a row does not end

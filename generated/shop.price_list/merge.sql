@@ -56,7 +56,7 @@ MERGE INTO shop.price_list AS t USING (
         WHERE NOT EXISTS (SELECT 1 FROM source_rows)
     ),
     stored AS (
-        -- The versions that an extract can affect. One that ends where the next begins counts as open (_scd_to NULL).
+        -- _scd_to is NULL if open, or if it ends where the next begins, as that one may be withdrawn or folded.
         SELECT
             t.product_id,
             STRUCT(
@@ -103,7 +103,7 @@ MERGE INTO shop.price_list AS t USING (
                 WHEN _scd_gone THEN IF(_scd_stored IS NOT NULL AND _scd_stored._scd_to IS NULL, ARRAY('close'), ARRAY())
                 -- No version, or its last one ended before this row.
                 WHEN _scd_stored IS NULL OR _scd_stored._scd_to < _scd_at THEN ARRAY('open')
-                -- Unchanged: nothing happens, or the version that ended is open again, by a correction of its end.
+                -- Unchanged: nothing happens; or it is open again, if it had ended or the one after it is withdrawn.
                 WHEN _scd_state IS NOT DISTINCT FROM _scd_stored._scd_state
                     THEN IF(_scd_stored._scd_to IS NOT NULL OR _scd_withdrawn IS NOT NULL, ARRAY('correct'), ARRAY())
                 -- Its last version ended at this time or later, and differs: a new one begins where that ended.
@@ -112,7 +112,7 @@ MERGE INTO shop.price_list AS t USING (
                     THEN RAISE_ERROR('[SCDGEN_LATE] shop.price_list: a late row: '
                         || TO_JSON(STRUCT(product_id, _scd_at)))
                 WHEN _scd_at > _scd_stored._scd_from THEN ARRAY('close', 'open')
-                -- The row replaces the open version's values; if it is then equal to the one before, both are one.
+                -- Replaces the open version's values; if equal to the adjacent one before, extends that, deletes this.
                 WHEN _scd_prior._scd_to IS NULL AND _scd_state IS NOT DISTINCT FROM _scd_prior._scd_state
                     THEN ARRAY('extend', 'fold')
                 ELSE ARRAY('correct')
@@ -120,7 +120,7 @@ MERGE INTO shop.price_list AS t USING (
         FROM met
     ),
     counted AS (
-        -- Keys deleted by this extract, counted on each row of theirs (all in the NULL partition); 0 on all other rows.
+        -- Keys with something to do. _scd_closing: the number of deleted keys, on each of these; 0 on the other rows.
         SELECT *, COUNT_IF(_scd_gone) OVER (PARTITION BY CASE WHEN NOT _scd_gone THEN product_id END) AS _scd_closing
         FROM decided
         WHERE SIZE(_scd_actions) > 0 OR _scd_withdrawn IS NOT NULL

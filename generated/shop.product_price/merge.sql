@@ -18,7 +18,7 @@ MERGE INTO shop.product_price AS t USING (
         FROM shop.price_changes
     ),
     changes AS (
-        -- One row per key, time or sequence; _scd_differs: they differ. A row that breaks a rule stops the statement.
+        -- One row per key, and per place in its order; _scd_differs: its rows differ. A broken rule stops the run.
         SELECT
             product_id, _scd_at, _scd_sequence_1,
             MIN(_scd_state) FILTER (WHERE NOT _scd_deleted) AS _scd_state,
@@ -33,7 +33,7 @@ MERGE INTO shop.product_price AS t USING (
                 THEN RAISE_ERROR('[SCDGEN_SETTINGS] shop.product_price: needs ANSI mode and TIMESTAMP_LTZ')
             WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
                 THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] shop.product_price: run SET TIME ZONE \'UTC\' first')
-            WHEN COUNT(*) = 0 THEN FALSE -- never: an aggregate keeps Spark from checking rows that the source drops
+            WHEN COUNT(*) = 0 THEN FALSE -- never: without an aggregate, Spark may test rules before source filters
             WHEN product_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] shop.product_price: product_id is NULL')
             WHEN YEAR(_scd_at) NOT BETWEEN 1 AND 9999
                 THEN RAISE_ERROR('[SCDGEN_YEAR] shop.product_price: year not in 1-9999')

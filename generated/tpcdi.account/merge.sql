@@ -3,10 +3,10 @@
 -- Late changes: split or shorten the version that they fall into; one at the start of a version replaces its values.
 -- Rows that change nothing: open a version, too.
 -- Deletes: the source has none.
--- Columns that a change does not give: keep the value before it, as it is then.
+-- Columns that a change does not give: keep the value before it, and later versions theirs.
 -- Stops if: a key or time is NULL, a year is not in 1 to 9999, a row sets a column that the spec does not have, rows
 -- tie for the greatest sequence of a key and time but differ, a row before the batch's first arrives during the run, a
--- time is not before the end of open versions, or the session's settings change the result.
+-- time is not before DATE '9999-12-31', the end of open versions, or the session's settings change the result.
 -- Generated from specs/tpcdi/account.yml, feed actions. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version whose stored end is before this time, so Delta can skip their files.
@@ -184,7 +184,7 @@ MERGE INTO tpcdi.account AS t USING (
         SELECT *, _scd_state IS NOT NULL AS _scd_opens FROM filled
     ),
     versions AS (
-        -- Each event, with the exclusive end of its version: the next event that opens one or has no state.
+        -- Each event, with the exclusive end of its version: the next event (each opens one or has no state).
         SELECT *, LEAD(_scd_at) OVER by_key AS _scd_to
         FROM starts
         WINDOW by_key AS (PARTITION BY account_id ORDER BY _scd_at)

@@ -1,11 +1,12 @@
 -- tpcdi.dim_account: Accounts, with a version for each version of their customer and broker
 -- Joins the histories of several tables: a version holds from one change of any of them to the next.
 -- Tables: tpcdi.account, tpcdi.dim_customer, tpcdi.dim_broker.
--- Stored versions: are removed if the source (first table) has their key, and no such start.
+-- Stored versions: are removed if the first table has their key, and no such start.
 -- Rows that change nothing: are versions of their own.
 -- Deletes: a gap after a row is a delete.
--- Stops if: a time is not before the end of open versions, a version has no key, no start or no time between its start
--- and its end, two versions of a table overlap and are no copies, or the session's settings change the result.
+-- Stops if: a time is not before DATE '9999-12-31', the end of open versions, a version has no key, no start or no time
+-- between its start and its end, two versions of a table overlap and are no copies, or the session's settings change
+-- the result.
 -- Generated from specs/tpcdi/dim_account.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- To run with another value, write it below. If the session declares `since` itself, leave out both statements.

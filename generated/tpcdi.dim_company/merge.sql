@@ -4,8 +4,8 @@
 -- Rows that change nothing: open a version, too.
 -- Deletes: the source has none.
 -- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows tie for the greatest sequence of a key and time but
--- differ, a row before the batch's first arrives during the run, a time is not before the end of open versions, or the
--- session's settings change the result.
+-- differ, a row before the batch's first arrives during the run, a time is not before DATE '9999-12-31', the end of
+-- open versions, or the session's settings change the result.
 -- Generated from specs/tpcdi/dim_company.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The batch affects no version whose stored end is before this time, so Delta can skip their files.
@@ -118,7 +118,7 @@ MERGE INTO tpcdi.dim_company AS t USING (
         SELECT *, _scd_state IS NOT NULL AS _scd_opens FROM states
     ),
     versions AS (
-        -- Each event, with the exclusive end of its version: the next event that opens one or has no state.
+        -- Each event, with the exclusive end of its version: the next event (each opens one or has no state).
         SELECT *, LEAD(_scd_at) OVER by_key AS _scd_to
         FROM starts
         WINDOW by_key AS (PARTITION BY company_id ORDER BY _scd_at)

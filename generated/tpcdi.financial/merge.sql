@@ -39,7 +39,7 @@ MERGE INTO tpcdi.financial AS t USING (
         FROM source_query
     ),
     changes AS (
-        -- One row per key, time or sequence; _scd_differs: they differ. A row that breaks a rule stops the statement.
+        -- One row per key, and per place in its order; _scd_differs: its rows differ. A broken rule stops the run.
         SELECT
             sk_company_id, fi_year, fi_qtr, _scd_sequence_1,
             MIN(_scd_state) AS _scd_state,

@@ -59,7 +59,8 @@ def _times(steps: Steps) -> Iterator[str]:
         late = "sequence" if steps.late == "apply" and steps.sequence else steps.late
         yield headline("Late changes", texts.LATE[late])
     elif isinstance(steps, Scd2Versions):
-        yield headline("Stored versions", "are removed if the source (first table) has their key, and no such start")
+        source = "first table" if steps.rows.join else "source"
+        yield headline("Stored versions", f"are removed if the {source} has their key, and no such start")
     else:
         unchecked = ", which is not checked: an older one withdraws a newer version" if steps.source.has_time else ""
         yield headline("Extracts", f"must be loaded in the order of their times{unchecked}")
@@ -72,18 +73,17 @@ def _times(steps: Steps) -> Iterator[str]:
 
 def _stops(steps: Steps, recorded: bool) -> Iterator[str]:
     if steps.history.times.open_end is not None:
-        yield "a time is not before the end of open versions"
+        yield f"a time is not before {steps.history.times.open_end}, the end of open versions"
     if isinstance(steps, Scd2Snapshot):
         yield from texts.too_many(steps.guards)
         if not steps.source.has_time:
-            yield "a version starts or ends after the extract"
+            yield "a version starts or ends after the extract, or this has no time"
         yield "a version would end at its start or before"
     elif isinstance(steps, Scd2Versions) and steps.rows.join:
         yield "a version has no key, no start or no time between its start and its end"
         yield f"two versions of a table overlap {'and are no copies' if steps.overlap else 'and differ'}"
     elif isinstance(steps, Scd2Versions):
-        gap = steps.history.times.history.gap
-        yield f"a row {'ends before its start' if gap else 'does not end after its start'}"
+        yield f"a row {'ends before its start' if steps.history.times.history.gap else 'does not end after its start'}"
         yield "two rows of one key overlap"
     if recorded:
         yield "the time of the run is not later than those of all runs before it"
