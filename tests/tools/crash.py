@@ -38,8 +38,10 @@ def killed(folder: Path, times: int, seed: int, names: Sequence[str] = NAMES, fi
     rng = random.Random(seed)
     write(folder / "in", views(seed, cookies=60, files=files, partitions=3))
     (folder / "visitor").mkdir()
+    specs = ROOT / "specs" / "visitor"
+    (folder / "visitor" / "defaults.yml").write_text((specs / "defaults.yml").read_text())
     for name in names:
-        text = (ROOT / "specs" / "visitor" / f"{name}.yml").read_text()
+        text = (specs / f"{name}.yml").read_text()
         (folder / "visitor" / f"{name}.yml").write_text(text + "stream: {options: {maxFilesPerTrigger: 1}}\n")
     each = (stream(folder, "calm").ended() or 0) / files
     print(f"undisturbed: {each:.1f} s per batch", flush=True)
