@@ -3,7 +3,7 @@
 -- Late changes: split or shorten the version that they fall into; one at the start of a version replaces its values.
 -- Rows that change nothing: open a version, too.
 -- Deletes: the source has none.
--- Columns that a change does not give: keep the value before it, and later versions theirs.
+-- Columns that a change does not give: keep the value that they had.
 -- Stops if: a key or time is NULL, a year is not in 1 to 9999, a row sets a column that the spec does not have, rows
 -- tie for the greatest sequence of a key and time but differ, a row before the batch's first arrives during the run, a
 -- time is not before DATE '9999-12-31', the end of open versions, or the session's settings change the result.

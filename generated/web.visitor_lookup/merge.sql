@@ -3,7 +3,7 @@
 -- Late changes: split or shorten the version that they fall into; one at the start of a version replaces its values.
 -- Rows that change nothing: open no version.
 -- Deletes: the source has none.
--- Columns that a change does not give: have that stored with its start, before or after it.
+-- Columns that a change does not give: take the value stored at that time, or the one before or after it.
 -- Open versions: have the time of the run as their end.
 -- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows tie for the greatest sequence of a key and time but
 -- differ, a row of another partition arrives during the run, or the session's settings change the result.

@@ -44,7 +44,7 @@ CONFLICTS = {
     "oldest": ("rows of one key", "rows tie as the oldest of a key but"),
 }
 # Without and with ``nulls: fill``.
-GIVEN = ("keep the value before it, and later versions theirs", "have that stored with its start, before or after it")
+GIVEN = ("keep the value that they had", "take the value stored at that time, or the one before or after it")
 INFERRED = {
     "changes": "are completed by their first row",
     "deletes": "are completed by their first row; a delete before that is left out",
