@@ -3,9 +3,9 @@
 -- Extracts: must be loaded in the order of their times.
 -- Rows that change nothing: open no version.
 -- Missing keys: are deleted, so that their version ends.
--- Stops if: a key is NULL, rows of one key differ, the extract is empty, over 20 % of the current keys would be
--- deleted, a version starts or ends after the extract, or this has no time, a version would end at its start or before,
--- or the session's settings change the result.
+-- Stops if: a key is NULL, rows of one key differ, the extract is empty, over 20% of the current keys would be deleted,
+-- a version starts or ends after the extract, or this has no time, a version would end at its start or before, or the
+-- session's settings change the result.
 -- Generated from specs/airports.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
@@ -141,7 +141,7 @@ MERGE INTO geo.airports AS t USING (
                     || TO_JSON(STRUCT(icao, _scd_stored._scd_from)))
             WHEN _scd_closing > 0.2 * _scd_current
                 THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] geo.airports: ' || _scd_closing || ' of ' || _scd_current
-                    || ' keys would be deleted (limit 20 %)')
+                    || ' keys would be deleted (limit 20%)')
             ELSE TRUE
         END
     )

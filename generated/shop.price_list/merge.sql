@@ -6,7 +6,7 @@
 -- Rows that change nothing: open no version.
 -- Missing keys: are deleted, so that their version ends.
 -- Stops if: a key or time is NULL, a year is not in 1 to 9999, rows of one key differ, the extract is empty, a row
--- before the batch's first arrives during the run, over 20 % of the current keys would be deleted, a version would end
+-- before the batch's first arrives during the run, over 20% of the current keys would be deleted, a version would end
 -- at its start or before, or the session's settings change the result.
 -- Generated from specs/price_list.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
@@ -147,7 +147,7 @@ MERGE INTO shop.price_list AS t USING (
                     || TO_JSON(STRUCT(product_id, _scd_stored._scd_from)))
             WHEN _scd_closing > 0.2 * _scd_current
                 THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] shop.price_list: ' || _scd_closing || ' of ' || _scd_current
-                    || ' keys would be deleted (limit 20 %)')
+                    || ' keys would be deleted (limit 20%)')
             ELSE TRUE
         END
     )

@@ -97,7 +97,7 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "init": ("init", "Draft a spec from data, a dbt snapshot or AUTO CDC."),
         "validate": ("generate", "Report all errors of the specs at once."),
         "generate": ("generate", "Write the SQL of each spec, a folder per table."),
-        "test": ("test", "Play the cases of specs, each with rows in and rows out."),
+        "test": ("test", "Run the cases of specs, each with rows in and rows out."),
         "explain": ("explain", "Explain a spec for a review."),
     },
     "Run": {

@@ -142,11 +142,11 @@ def _describe_more(plan: PlanResult) -> Iterator[str]:
     if plan.counts.keys.get("deleted") or ("deleted" in plan.counts.keys and not sys.stdout.isatty()):
         yield describe_deleted(plan.counts.keys["deleted"], plan.current_keys, plan.limit)
     counts = [
-        (plan.late, "version" if plan.pattern.keeps_history else "row", "late"),
-        (plan.skipped, "row", "of the source skipped"),
-        *((number, "row", f"rejected by {name}") for name, number in plan.rejected.items()),
+        (plan.late, "late version" if plan.pattern.keeps_history else "late row", ""),
+        (plan.skipped, "row", " of the source skipped"),
+        *((number, "row", f" rejected by {name}") for name, number in plan.rejected.items()),
     ]
-    yield from (f"{number} {what}{'s' * (number != 1)} {how}" for number, what, how in counts if number)
+    yield from (f"{number} {what}{'s' * (number != 1)}{how}" for number, what, how in counts if number)
 
 
 def _describe_marks(row: PlanRow, pattern: Pattern) -> output.Styled:

@@ -37,7 +37,7 @@ _GAP = "    "  # between the rows that are missing and those that are too many
 def test(
     files: tuple[str, ...], engine: str, text: str | None, xml: str | None, as_json: bool
 ) -> None:  # fmt: skip
-    """Play the cases of specs, each with rows in and rows out; exit 1 if one fails.
+    """Run the cases of specs, each with rows in and rows out; exit 1 if one fails.
 
     PATH is a NAME.test.yml file or a folder of them.
 
@@ -138,8 +138,8 @@ def _format_rows(missing: str, extra: str) -> list[str]:
     """The rows that are missing, and those that are too many, side by side; below each other if they are too wide."""
     from rich.cells import cell_len
 
-    left = ["- expected, not there:", *(escape_control(line) for line in missing.splitlines())]
-    right = ["+ there, not expected:", *(escape_control(line) for line in extra.splitlines())]
+    left = ["- missing:", *(escape_control(line) for line in missing.splitlines())]
+    right = ["+ unexpected:", *(escape_control(line) for line in extra.splitlines())]
     # Measure in cells of the terminal: some characters take two.
     width = max(map(cell_len, left))
     if 2 + width + len(_GAP) + max(map(cell_len, right)) > shutil.get_terminal_size((120, 0)).columns:
@@ -185,7 +185,7 @@ def _as_suite(report: Report) -> Suite:
 def _as_result(played: Played) -> Result:
     outcome = None
     if played.message:
-        rows = f"expected, not there:\n{played.missing}\nthere, not expected:\n{played.extra}"
+        rows = f"missing:\n{played.missing}\nunexpected:\n{played.extra}"
         shown = [rows] if played.missing or played.extra else []
         outcome = Outcome("failure", "case", played.message, "\n".join([played.message, *shown]))
     return Result(played.case.name, played.seconds, outcome)

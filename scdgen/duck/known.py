@@ -50,7 +50,7 @@ _FUNCTIONS = {
         () DATE: CURRENT_DATE
         () TIMESTAMP_LTZ: CURRENT_TIMESTAMP
     """,
-    "choices": """
+    "conditionals": """
         (same+) same: COALESCE
         (same, same) same: IFNULL NVL
         (plain, plain) same: NULLIF

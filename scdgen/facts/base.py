@@ -130,10 +130,10 @@ ADVICE = {
     "overlap": "fix effective_at and effective_until",
     "end_before_start": "fix the source or leave such rows out by source.where",
     "late": "it is not later than the newest start or delete of its key; set late_arriving: apply or ignore",
-    "empty_snapshot": "set snapshot.allow_empty: true if that is right",
+    "empty_snapshot": "set snapshot.allow_empty: true if that is expected",
     "reserved_key": "it is that of members.unknown; fix the source, or leave such rows out by source.where",
     "outside_scope": "fix the source or the scope, or leave such rows out by source.where",
-    "max_deleted": "raise snapshot.max_deleted if that is right",
+    "max_deleted": "raise snapshot.max_deleted if that is expected",
     "recorded_order": "give a later time by history.recorded.at, or set the clock right",
     "taken_at": "run snapshots in their order, or go back by `scdgen rewind --to` and load all from there on",
 }

@@ -46,7 +46,7 @@ KEY_NOT_NULL = Check(
 )  # fmt: skip
 VERSION_CHECKS = (
     Check("one_current", "repeated", "at most one open version per key.",
-          "usually rows were inserted without the MERGE, or by two writers at a time; close every version of the key "
+          "usually rows were inserted without the MERGE, or by two writers at once; close every version of the key "
           "but the newest where the next begins"),
     Check("no_overlap", "neighbours", "no version begins before the one before it has ended.",
           "usually a late row that was inserted as if it were the newest; end each version where the next of its key "

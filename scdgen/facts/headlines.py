@@ -82,4 +82,4 @@ def stops(rows: Rows, conflict: str, others: Iterable[str] = ()) -> Iterator[str
 def too_many(guards: Guards) -> list[str]:
     """Return the limit of the keys that an extract deletes, if it has one."""
     limit = guards.max_deleted
-    return [] if limit is None else [f"over {100 * limit:.6g} % of the current keys would be deleted"]
+    return [] if limit is None else [f"over {100 * limit:.6g}% of the current keys would be deleted"]

@@ -120,9 +120,9 @@ def describe_deleted(count: int, current: int, limit: float | None = None) -> st
     """Describe how many of the current keys are deleted, and the share that may be.
 
     >>> describe_deleted(338, 4883, 0.2), describe_deleted(1, 4), describe_deleted(0, 0)
-    ('338 keys deleted (6.9 %; limit 20 %)', '1 key deleted (25.0 %)', '0 keys deleted')
+    ('338 keys deleted (6.9%; limit 20%)', '1 key deleted (25.0%)', '0 keys deleted')
     """
-    share = [f"{100 * count / current:.1f} %"] if current else []
+    share = [f"{100 * count / current:.1f}%"] if current else []
     share += [describe_limit(limit)] if limit is not None else []
     what = f"{count} key{'s' * (count != 1)} deleted"
     return f"{what} ({'; '.join(share)})" if share else what
@@ -137,6 +137,6 @@ def describe_limit(limit: float) -> str:
     """Describe the share of keys that may be deleted.
 
     >>> describe_limit(0.125)
-    'limit 12.5 %'
+    'limit 12.5%'
     """
-    return f"limit {100 * limit:.6g} %"
+    return f"limit {100 * limit:.6g}%"

@@ -411,7 +411,7 @@ def _put_meanings(
         guessed += [f"the values, {time.patterns[0]}"] if time.patterns else []
         said = f"Guessed from {' and '.join(guessed)}; " if guessed else ""
         read = _read_moment(draft, time)
-        note = f"{said}{stays} keeps it, so it is not among the columns.{_describe_century(time, read)}"
+        note = f"{said}{stays} stores it, so it is not listed under columns.{_describe_century(time, read)}"
         draft.put("source.effective_at", read, note)
         used.append(time)
         warn_of_load_time(draft, "effective_at", time.name)
@@ -442,7 +442,7 @@ def _put_meanings(
         # A feed may deliver a place in a log again.
         if time is not None and not _OF_ROW.search(sequence.name):
             kept = "history.sequence" if pattern == "scd2" else "sequence"
-            draft.put(kept, sequence.name, "Keeps the order: an older row of one time that comes again is left out.")
+            draft.put(kept, sequence.name, "Keeps the order: of rows with equal times, an older one is left out.")
     # 4. Deletes, and rows that are no changes.
     marked = guess_deletes([c for c in free if c not in used])
     if marked is not None:

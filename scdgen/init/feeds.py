@@ -112,7 +112,7 @@ def draft_from_data(
     draft, entity = begin_draft(replace(sample, shape=found.shape), target, pattern)
     draft.left_out += found.left_out
     if found.before and found.shape:
-        note = "before and after have one shape, also in a file where one of them is NULL."
+        note = "before and after have the same shape, even in a file where one of them is NULL."
         draft.notes["source", "schema"] = [note]
     draft.put("source.feed", "changes", f"Guessed from the columns: a change feed of {found.writer}.")
     _put_meanings(draft, sample, found, pattern)
@@ -157,7 +157,7 @@ def _put_meanings(draft: Draft, sample: Sample, found: Feed, pattern: str) -> No
     order = [value.as_number(sample.format == "csv") for value in found.order]
     if order:
         named = ", ".join(value.text for value in found.order)
-        draft.put("source.sequence_by", [value.text for value in order], f"Guessed: {named} orders rows of one time.")
+        draft.put("source.sequence_by", [value.text for value in order], f"Guessed: {named} orders rows of equal time.")
     else:
         what = "no column has the position of a change in the log; two rows of one key and time stop the run"
         draft.warnings.append(f"sequence_by: {what}. Let the writer add the position")
@@ -170,7 +170,7 @@ def _put_meanings(draft: Draft, sample: Sample, found: Feed, pattern: str) -> No
             name = f"feed_{name}"
         kept = {"name": name, "type": kind.lower()} if kind not in WHOLE else name
         place = "history.sequence" if pattern == "scd2" else "sequence"
-        draft.put(place, kept, "Keeps the order: an older row of one time that comes again is left out.")
+        draft.put(place, kept, "Keeps the order: of rows with equal times, an older one is left out.")
     operation, truncates = found.operation.text, found.writer.startswith("Debezium") and pattern == "scd1"
     if found.read and found.operation.type == "STRING":
         read = [*found.read, *(["t"] if truncates else [])]

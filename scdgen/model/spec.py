@@ -444,7 +444,7 @@ class SurrogateKey(ShortForm):
     type: Annotated[Literal["string", "bigint"], Option(in_json="if_set")] = Field(
         default="string",
         description="`string`: SHA-256 in hex. `bigint`: xxhash64, which joins faster; among a billion versions, two "
-        "collide with a probability of 3 %, which a check finds.",
+        "collide with a probability of 3%, which a check finds.",
     )
 
     @model_serializer(mode="wrap")

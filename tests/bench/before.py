@@ -3,7 +3,7 @@
 Each case merges one source, by both texts in turns, into copies of the same table; the results are compared once.
 ``changes``, ``forty`` and ``wide`` (5, 40 and 100 tracked columns) merge a batch, ``late`` a batch with one row that is
 older than all stored versions of its key. ``snapshot 0``, ``1`` and ``50`` merge a full extract in which as many
-percent of the rows have changed, ``deleted`` one that lacks 10 % of the keys, with ``max_deleted``, and ``first`` the
+percent of the rows have changed, ``deleted`` one that lacks 10% of the keys, with ``max_deleted``, and ``first`` the
 first such extract. ``joined`` makes one history out of three, and ``joined again`` finds nothing to do. The last
 numbers are the exchanges, sorts and scans that EXPLAIN lists for the source of each MERGE.
 

@@ -48,7 +48,7 @@ source:
   options: {escape: '"', multiLine: true}
   # Guessed: updated_at says when a row changed.
   feed: changes
-  # Guessed from the name; history.valid_from keeps it, so it is not among the columns.
+  # Guessed from the name; history.valid_from stores it, so it is not listed under columns.
   effective_at: updated_at
   # Guessed from the name; the values of a CSV are text.
   sequence_by: [CAST(lsn AS BIGINT)]
@@ -63,7 +63,7 @@ columns:
   age: int
   balance: double
 history:
-  # Keeps the order: an older row of one time that comes again is left out.
+  # Keeps the order: of rows with equal times, an older one is left out.
   sequence: lsn
 """
     )

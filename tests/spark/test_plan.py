@@ -324,10 +324,10 @@ def test_returned_keys_are_not_new(spark: SparkSession) -> None:
     march = "2024-03-01"
     assert count(
         of_changes, (1, "a", march, "I"), (3, "a", march, "D"), (4, "b", march, "U"), (5, "a", march, "I")
-    ) == ([1, 1, 1, 1, 0], [3, 2, 0, 0], "1 key deleted (50.0 %)")  # fmt: skip
+    ) == ([1, 1, 1, 1, 0], [3, 2, 0, 0], "1 key deleted (50.0%)")  # fmt: skip
     # Of the keys 1, 4 and 5, two change and one is deleted, which max_deleted allows; 2 returns, 6 is new.
     assert count(of_snapshot, *((n, "c", march, "I") for n in (1, 2, 4, 6))) == (
-        [1, 2, 1, 1, 0], [4, 3, 0, 0], "1 key deleted (33.3 %; limit 50 %)"
+        [1, 2, 1, 1, 0], [4, 3, 0, 0], "1 key deleted (33.3%; limit 50%)"
     )  # fmt: skip
     spark.sql("DROP TABLE planned.returning")
 

@@ -170,7 +170,7 @@ def test_history_has_the_time_of_each_snapshot(
     older = ("extracts.yml", "--source", "older.csv", "--param", "taken=2024-06-01 12:00")
     Path("older.csv").write_text("id,note\n2,c\n")
     says = "a snapshot taken later, 2024-06-01 12:30:00, is already in the table; this one may undo what it changed"
-    assert called("plan", *older)[1].splitlines()[1:3] == ["  0 keys deleted (0.0 %)", f"  {says}"]
+    assert called("plan", *older)[1].splitlines()[1:3] == ["  0 keys deleted (0.0%)", f"  {says}"]
     status, out, err = called("run", *older, "--json")
     run = json.loads(out)["run"]
     assert (status, err) == (

@@ -21,7 +21,7 @@ FILES = {
     ),
 }
 HEADER = "id,city,op,day\n"
-# Three customers; one moves; one is deleted, which is more than 10 % of them.
+# Three customers; one moves; one is deleted, which is more than 10% of them.
 DAYS = ("1,Oslo,U,2026-01-01\n2,Rome,U,2026-01-01\n3,Bonn,U,2026-01-01\n", "1,Bern,U,2026-01-02\n", "2,,D,2026-01-03\n")
 REFUSED = 2  # the day of DAYS whose plan fails
 CUSTOMERS = (

@@ -500,7 +500,7 @@ def test_names_and_texts_are_one_line(
     run(*words)
     said = "".join(capsys.readouterr())
     assert said and not UNSEEN.findall(said)
-    assert command != "test cases" or (("too" if as_json else "not expected") in said and "::error::w" in said)
+    assert command != "test cases" or (("too" if as_json else "unexpected") in said and "::error::w" in said)
     assert not [line for line in said.split("\n") if line.strip().startswith("::")]
 
 

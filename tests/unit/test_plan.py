@@ -52,7 +52,7 @@ def test_text_output() -> None:
     assert format_plan(PLAN) == (
         "crm.t: keys: 4 new, 3 changed, 2 deleted, 1 returned, 3 unchanged; "
         "versions: 7 opened, 5 closed, 0 corrected, 1 folded\n"
-        "  2 keys deleted (5.0 %), 1 version late\n"
+        "  2 keys deleted (5.0%), 1 late version\n"
         "\n"
         "change  note     id  name  valid_from           valid_to                     is_current\n"
         "------  -------  --  ----  -------------------  ---------------------------  -------------\n"
@@ -62,7 +62,7 @@ def test_text_output() -> None:
         "(4 more of closed, 6 more of opened; --limit N shows more)"
     )
     assert format_plan(PLAN, ["age", "zip"]).splitlines()[1:4] == [
-        "  2 keys deleted (5.0 %), 1 version late",
+        "  2 keys deleted (5.0%), 1 late version",
         "  columns not used: age, zip",
         "",
     ]
@@ -86,7 +86,7 @@ def test_withdrawn_versions_are_named() -> None:
 def test_deleted_keys_are_shown_with_their_limit() -> None:
     """The guard counts deleted keys, and no others: 4 of 40 have a version that closes, 2 of them are deleted."""
     line = format_plan(replace(PLAN, sample=(), late=0, limit=0.2)).splitlines()[1]
-    assert line == "  2 keys deleted (5.0 %; limit 20 %)"
+    assert line == "  2 keys deleted (5.0%; limit 20%)"
 
 
 def test_new_column_explains_that_keys_change() -> None:
@@ -118,7 +118,7 @@ def test_text_with_actions_of_a_custom_pattern() -> None:
     plan = replace(PLAN, pattern=Ledger(), counts=counts, sample=(gone, replace(gone, action="end", late=False)))
     assert format_plan(plan) == (
         "crm.t: keys: 2 unchanged; versions: 1 add, 5 end, 1 drop\n"
-        "  1 version late\n"
+        "  1 late version\n"
         "\n"
         "change  note     id\n"
         "------  -------  --\n"
@@ -127,7 +127,7 @@ def test_text_with_actions_of_a_custom_pattern() -> None:
         "(4 more of end; --limit N shows more)"
     )
     assert Limit("end>=10%", "end", ">=", Decimal(10), percent=True).describe_breach(plan) == (
-        "crm.t: the plan fails on end>=10%: 4 end against 40 current keys, 10.0 %"
+        "crm.t: the plan fails on end>=10%: 4 end of 40 current keys, 10.0%"
     )
 
 
@@ -169,12 +169,12 @@ def test_nan_is_not_a_change() -> None:
         ("returned=1", "1 returned"),
         ("closed>4", "5 closed"),
         # Closed versions of current keys: one of the five is a tombstone.
-        ("closed>=10%", "4 closed against 40 current keys, 10.0 %"),
+        ("closed>=10%", "4 closed of 40 current keys, 10.0%"),
         ("closed>10%", None),
-        ("deleted>4.9%", "2 deleted against 40 current keys, 5.0 %"),
+        ("deleted>4.9%", "2 deleted of 40 current keys, 5.0%"),
         ("deleted>5%", None),
         ("opened>17.5%", None),
-        ("opened>17.4%", "7 opened against 40 current keys, 17.5 %"),
+        ("opened>17.4%", "7 opened of 40 current keys, 17.5%"),
     ],
 )
 def test_breached_limit_is_described(condition: str, says: str | None) -> None:
@@ -186,7 +186,7 @@ def test_breached_limit_is_described(condition: str, says: str | None) -> None:
 def test_percentage_limits_on_empty_table() -> None:
     close, opens = parse_limits(["closed>10%", "opened>10%"], [SCD2])
     assert close.describe_breach(EMPTY) is None
-    assert opens.describe_breach(EMPTY) == "crm.t: the plan fails on opened>10%: 7 opened against 0 current keys"
+    assert opens.describe_breach(EMPTY) == "crm.t: the plan fails on opened>10%: 7 opened of 0 current keys"
 
 
 def test_limit_applies_to_tables_with_its_action() -> None:

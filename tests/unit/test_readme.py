@@ -66,6 +66,14 @@ def test_first_page_is_short_and_tells_the_story_of_its_picture() -> None:
     assert all(re.search(rf"\| {city} +\| {start}", case) for start, city in [*STORED, LATE_ROW])
 
 
+def test_pages_are_short() -> None:
+    """Words as `wc -w` counts them; what is looked up may be long."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    words = {name_of(page): len(page.read_text().split()) for page in pages if page.parent.name != "decisions"}
+    assert sum(words.values()) <= 38_000
+    assert {name for name, number in words.items() if number > 1200} <= {"docs/reference.md", "docs/commands.md"}
+
+
 def test_every_block_is_of_a_tested_kind() -> None:
     kinds = {"file", "excerpt", "write", "run", "copy", "console", "sql", "python", "sh", "mermaid", "yaml"}
     parts = [YAML(typ="safe", pure=True).load(block.text) for _, block in BLOCKS if block.kind == "yaml"]

@@ -127,7 +127,7 @@ def test_failure_shows_the_rows_side_by_side(tmp_path: Path, capsys: pytest.Capt
         f"FAILED {file}: a late row splits the version that it falls in",
         "  why: orders arrive late",
         "  batch 1: the rows differ",
-        "  - expected, not there:                                       + there, not expected:",
+        "  - missing:                                                   + unexpected:",
         "  id | city | valid_from | valid_to   | is_current | action    "
         "id | city | valid_from | valid_to   | is_current | action",
         "  1  | Bern | 2024-02-01 | 2024-03-01 | false      | U         "
@@ -146,11 +146,7 @@ def test_json_and_junit_have_every_case(tmp_path: Path, capsys: pytest.CaptureFi
     suite = ET.parse(tmp_path / "out" / "cases.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
     failure = suite.find("testcase/failure")
-    assert (
-        failure is not None
-        and failure.text is not None
-        and "there, not expected:\nid | city\n1  | Rome" in failure.text
-    )
+    assert failure is not None and failure.text is not None and "unexpected:\nid | city\n1  | Rome" in failure.text
 
 
 def test_text_chooses_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -268,7 +268,7 @@ def test_time_of_a_change_is_asked_for_and_chosen() -> None:
     assert drafted(period, effective_at="valid_to").source.feed == "changes"
     sample = Sample("a.csv", "csv", tuple(Seen(n, "DATE", v) for n, v in DATES.items()), 2, True)
     text = draft_from_sample(sample, "a.b", "scd2", None, ["id"], {}, effective_at="ended").text()
-    assert "  # history.valid_from keeps it, so it is not among the columns.\n  effective_at: ended\n" in text
+    assert "  # history.valid_from stores it, so it is not listed under columns.\n  effective_at: ended\n" in text
 
 
 @pytest.mark.parametrize(
