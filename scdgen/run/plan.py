@@ -188,8 +188,8 @@ class Limit:
             return None
         found = f"{count} {self.action}"
         if self.percent:
-            share = f", {100 * count / plan.current_keys:.1f}%" if plan.current_keys else ""
-            found += f" of {plan.current_keys} current keys{share}"
+            share = f"{100 * count / plan.current_keys:.1f}% of {plan.current_keys}" if plan.current_keys else "with no"
+            found += f", {share} current keys"
         return f"{plan.target}: the plan fails on {self.text}: {found}"
 
 

@@ -37,7 +37,7 @@ def test_dag_keeps_the_tables_and_its_gate_stops_a_day(tmp_path: Path) -> None:
         done = airflow("dags", "test", "shop_history", f"2026-01-0{day + 1}")
         if day == REFUSED:
             assert done.returncode != 0
-            assert "the plan fails on deleted>10%: 1 deleted of 3 current keys" in done.stdout
+            assert "the plan fails on deleted>10%: 1 deleted, 33.3% of 3 current keys" in done.stdout
         else:
             assert done.returncode == 0, done.stdout
         project.require_tables(min(day, REFUSED - 1))

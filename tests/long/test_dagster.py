@@ -27,7 +27,7 @@ def test_assets_are_the_tables_and_their_gate_stops_a_day(tmp_path: Path) -> Non
             assert done.success == (day != REFUSED)
             if day == REFUSED:
                 (failure,) = done.get_step_failure_events()
-                assert "the plan fails on deleted>10%: 1 deleted of 3 current keys" in str(failure)
+                assert "the plan fails on deleted>10%: 1 deleted, 33.3% of 3 current keys" in str(failure)
                 assert done.get_asset_materialization_events() == []
             else:
                 metadata = done.asset_materializations_for_node("prod_crm__customer")[0].metadata

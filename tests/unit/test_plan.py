@@ -127,7 +127,7 @@ def test_text_with_actions_of_a_custom_pattern() -> None:
         "(4 more of end; --limit N shows more)"
     )
     assert Limit("end>=10%", "end", ">=", Decimal(10), percent=True).describe_breach(plan) == (
-        "crm.t: the plan fails on end>=10%: 4 end of 40 current keys, 10.0%"
+        "crm.t: the plan fails on end>=10%: 4 end, 10.0% of 40 current keys"
     )
 
 
@@ -169,12 +169,12 @@ def test_nan_is_not_a_change() -> None:
         ("returned=1", "1 returned"),
         ("closed>4", "5 closed"),
         # Closed versions of current keys: one of the five is a tombstone.
-        ("closed>=10%", "4 closed of 40 current keys, 10.0%"),
+        ("closed>=10%", "4 closed, 10.0% of 40 current keys"),
         ("closed>10%", None),
-        ("deleted>4.9%", "2 deleted of 40 current keys, 5.0%"),
+        ("deleted>4.9%", "2 deleted, 5.0% of 40 current keys"),
         ("deleted>5%", None),
         ("opened>17.5%", None),
-        ("opened>17.4%", "7 opened of 40 current keys, 17.5%"),
+        ("opened>17.4%", "7 opened, 17.5% of 40 current keys"),
     ],
 )
 def test_breached_limit_is_described(condition: str, says: str | None) -> None:
@@ -186,7 +186,7 @@ def test_breached_limit_is_described(condition: str, says: str | None) -> None:
 def test_percentage_limits_on_empty_table() -> None:
     close, opens = parse_limits(["closed>10%", "opened>10%"], [SCD2])
     assert close.describe_breach(EMPTY) is None
-    assert opens.describe_breach(EMPTY) == "crm.t: the plan fails on opened>10%: 7 opened of 0 current keys"
+    assert opens.describe_breach(EMPTY) == "crm.t: the plan fails on opened>10%: 7 opened, with no current keys"
 
 
 def test_limit_applies_to_tables_with_its_action() -> None:
