@@ -17,7 +17,7 @@ INPUTS ?= 100000
 TIMES ?= 10
 BATCHES ?= 200
 
-.PHONY: help demo demo-visitor test verify nightly lint types imports unit spark installed budget slow sqlfluff dist seeds fuzz fuzz-specs crash writers lowest matrix orchestrators bench docs test-docs site format clean
+.PHONY: help demo demo-visitor test verify nightly lint types imports unit spark installed budget slow sqlfluff dist seeds fuzz fuzz-long fuzz-specs crash writers lowest matrix orchestrators bench docs test-docs site format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
@@ -26,13 +26,14 @@ help:
 	@echo "make test    lint, types, imports, generated files, most tests without Spark, rows on DuckDB, 20 tests on Spark (5 minutes)"
 	@echo "make verify  what a change must pass besides: all tests without Spark, every branch of the templates on Spark, every command of the pages (under 45 minutes)"
 	@echo "make test-docs  every page's commands against what they print (3 minutes; a part of make verify)"
-	@echo "make nightly everything else: the slow tests, and all targets from here to make orchestrators but make fuzz (8 hours); DAY=1 adds 20,000 random histories on DuckDB, and 200 random specs on Spark in 12 environments each (a day)"
+	@echo "make nightly everything else: the slow tests, and all targets from here to make orchestrators but make fuzz and make fuzz-long (8 hours); DAY=1 adds 20,000 random histories on DuckDB, and 200 random specs on Spark in 12 environments each (a day)"
 	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
 	@echo "make budget  how many lines each part of the project has, and may have (a second)"
 	@echo "make installed  the wheel in three environments as the README makes them, and the commands of its pages there"
 	@echo "make dist    sdist and wheel in dist/, checked by twine and check-wheel-contents, as for a release"
 	@echo "make seeds   20 random specs, 20 with two times, and the plans of three, against the reference; SEED=N chooses others"
-	@echo "make fuzz    100 random specs, 100 with two times, the plans of ten and the full streams; SEED=N chooses others"
+	@echo "make fuzz    100 random specs against the reference (half an hour on 2 cores); SEED=N chooses others"
+	@echo "make fuzz-long  100 random specs with two times, the plans of ten and the full streams (hours)"
 	@echo "make fuzz-specs  100,000 hostile specs through the loader and the renderer"
 	@echo "make site    the documentation as a site in .build/site, its links checked; open .build/site/index.html"
 	@echo "make crash   a stream and a folder of specs, each killed ten times and started again; TIMES=N chooses"
@@ -120,9 +121,13 @@ RANDOM_TESTS := tests/spark/test_random.py tests/spark/test_recorded.py::test_ra
 seeds: $(JARS)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --seed $(SEED) --specs 20 $(TWO) $(RANDOM_TESTS)
 
+HUNDRED = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --seed $(SEED) --specs 100 $(TWO)
+
 fuzz: $(JARS)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --seed $(SEED) --specs 100 --long $(TWO) $(RANDOM_TESTS) \
-		tests/long/test_visitor.py
+	$(HUNDRED) $(firstword $(RANDOM_TESTS))
+
+fuzz-long: $(JARS)
+	$(HUNDRED) --long $(wordlist 2,3,$(RANDOM_TESTS)) tests/long/test_visitor.py
 
 fuzz-specs: $(READY)
 	$(BIN)/python -m tests.tools.fuzz_specs --count $(INPUTS) --seed $(SEED)

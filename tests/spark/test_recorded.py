@@ -29,7 +29,7 @@ params: {known: {type: timestamp, default: current_timestamp()}}
 """
 STORY = ((1, "Oslo", "2024-01-01", "2024-01-05"), (1, "Paris", "2024-03-01", "2024-03-02"),
          (1, "Rome", "2024-02-01", "2024-03-20"))  # fmt: skip
-# Two of each feed: extracts, changes and whole histories; `make fuzz` has a hundred.
+# Two of each feed: extracts, changes and whole histories; `make fuzz-long` has a hundred.
 FEW = (2, 5, 22, 33, 34, 54)
 
 
