@@ -19,7 +19,7 @@ from tests.bench.session import FOLDER, ROOT
 PARTS = {
     "grown": (["grown"], ["--keys", "2000", "--batches", "3,6", "--rounds", "1"]),
     "recorded": (
-        ["grown", "--batches", "100", "--table", "default", "--table", "recorded"],
+        ["grown", "--batches", "100", "--rounds", "9", "--table", "default", "--table", "recorded"],
         ["--keys", "2000", "--batches", "6", "--rounds", "1"],
     ),
     "history": (["history", "--rounds", "3"], ["--keys", "20000", "--rounds", "1"]),
