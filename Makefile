@@ -115,19 +115,17 @@ slow: $(JARS)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 --tier nightly $(TWO) \
 		$(if $(DAY),$(HISTORIES:%=--ignore=%))
 
-RANDOM_TESTS := tests/spark/test_random.py tests/spark/test_recorded.py::test_random_histories \
-	tests/spark/test_plan.py::test_a_plan_is_what_the_run_does
+RANDOM = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --seed $(SEED) $(TWO)
+RECORDED_AND_PLANS := tests/spark/test_recorded.py::test_random_histories tests/spark/test_plan.py::test_a_plan_is_what_the_run_does
 
 seeds: $(JARS)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --seed $(SEED) --specs 20 $(TWO) $(RANDOM_TESTS)
-
-HUNDRED = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --seed $(SEED) --specs 100 $(TWO)
+	$(RANDOM) --specs 20 tests/spark/test_random.py $(RECORDED_AND_PLANS)
 
 fuzz: $(JARS)
-	$(HUNDRED) $(firstword $(RANDOM_TESTS))
+	$(RANDOM) --specs 100 tests/spark/test_random.py
 
 fuzz-long: $(JARS)
-	$(HUNDRED) --long $(wordlist 2,3,$(RANDOM_TESTS)) tests/long/test_visitor.py
+	$(RANDOM) --specs 100 --long $(RECORDED_AND_PLANS) tests/long/test_visitor.py
 
 fuzz-specs: $(READY)
 	$(BIN)/python -m tests.tools.fuzz_specs --count $(INPUTS) --seed $(SEED)
